@@ -6,7 +6,15 @@ or a value that breaks a rule, ends the run before it has touched a file.
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    model_validator,
+)
 
 
 def _odd(window: int) -> int:
@@ -38,7 +46,7 @@ class SceneParameters(Parameters):
     """Sequences held out to choose weights by; their photographs appear in no other split."""
     test: PositiveInt = 4
     """Sequences for the scores; their photographs appear in no other split."""
-    frames: PositiveInt = 31
+    frames: PositiveInt = 47
     """Frames of one sequence, at 240 a second."""
     height: Annotated[int, Field(ge=32, le=2160)] = 240
     """Of a frame, in pixels."""
@@ -59,3 +67,120 @@ class ArchiveParameters(Parameters):
     """Seconds without a byte after which a transfer counts as broken."""
     unpacked_gigabytes: Annotated[float, Field(gt=0)] = 100.0
     """An archive that would unpack to more is refused."""
+
+
+class FolderParameters(Parameters):
+    """A data set that is already unpacked; it is used in place, never copied."""
+
+    path: str = ""
+    """Of the folder that holds train/ and test/."""
+
+
+class VideosParameters(Parameters):
+    """High-frame-rate videos (mp4, mov); one file is one sequence, decoded in place."""
+
+    path: str = ""
+    """Of the folder with the videos; those under test/ are for scores, all others for training."""
+
+
+class StructureParameters(Parameters):
+    """What the data set is known to hold; `null` where nobody knows. Checked before it is used."""
+
+    train_sequences: PositiveInt | None = None
+    test_sequences: PositiveInt | None = None
+    train_images: PositiveInt | None = None
+    """Frames, or pairs where the data set is one of pairs."""
+    test_images: PositiveInt | None = None
+    height: Pixels | None = None
+    width: Pixels | None = None
+
+
+class SourceParameters(Parameters):
+    """Where a task's raw data comes from."""
+
+    kind: Literal["builtin", "archive", "folder", "videos"] = "builtin"
+    """Which of the groups below is used."""
+    layout: Literal["frames", "gopro", "flat"] = "frames"
+    """Of an archive or folder. `frames`: SPLIT/SEQUENCE/*.png, filmed frames; `gopro`:
+    SPLIT/SEQUENCE/{blur,blur_gamma,sharp}/*.png; `flat`: [SPLIT/]{input,target}/*."""
+    builtin: SceneParameters = SceneParameters()
+    archive: ArchiveParameters = ArchiveParameters()
+    folder: FolderParameters = FolderParameters()
+    videos: VideosParameters = VideosParameters()
+    expected: StructureParameters = StructureParameters()
+
+    @model_validator(mode="after")
+    def _the_chosen_kind_says_where(self) -> Self:
+        where = {
+            "archive": self.archive.addresses,
+            "folder": self.folder.path,
+            "videos": self.videos.path,
+        }
+        if not where.get(self.kind, True):
+            key = "addresses" if self.kind == "archive" else "path"
+            raise ValueError(f"kind is '{self.kind}', so {self.kind}.{key} must not be empty")
+        return self
+
+
+class SynthesisParameters(Parameters):
+    """How sharp frames become blurred images."""
+
+    levels: Annotated[tuple[OddWindow, ...], Field(min_length=1)] = (5, 7, 9, 11, 13, 15)
+    """Frames averaged into one image; odd, so that one frame stands in the middle."""
+    windows: Literal["centred", "official"] = "centred"
+    """`centred`: every level around the same centre frame. `official`: the disjoint runs that made
+    GOPRO_Large, as long as the sequence's name says (GOPRxxxx_11_00: 11 frames)."""
+    stride: PositiveInt = 11
+    """Frames from one centre to the next; 11 gives the centres of GOPRO_Large's test set."""
+    response: Literal["linear", "gamma"] = "linear"
+    """Average stored values (GoPro's `blur`) or light (`blur_gamma`)."""
+
+    @model_validator(mode="after")
+    def _levels_ascend(self) -> Self:
+        if list(self.levels) != sorted(set(self.levels)):
+            raise ValueError(f"levels {list(self.levels)} must ascend without repetition")
+        return self
+
+
+class CropParameters(Parameters):
+    """How pairs become patches."""
+
+    size: Annotated[int, Field(ge=8, le=4096)] = 128
+    """Side of a patch, in pixels; training cuts its random crops out of it."""
+    stride: Annotated[int, Field(ge=1, le=4096)] = 64
+    """From one patch to the next; the last one in a row or column ends at the image's edge."""
+    min_contrast: Annotated[float, Field(ge=0, lt=128)] = 0.0
+    """Patches whose clean grey values (0-255) deviate less than this are left out of the index."""
+    validation_fraction: Annotated[float, Field(ge=0, le=0.5)] = 0.1
+    """Share of the training sequences held out, where the data has no validation split itself."""
+
+    @model_validator(mode="after")
+    def _patches_leave_no_gap(self) -> Self:
+        if self.stride > self.size:
+            raise ValueError(f"stride {self.stride} must not exceed size {self.size}")
+        return self
+
+
+class TaskParameters(Parameters):
+    """Everything one task is told, and what must hold between the groups."""
+
+    source: SourceParameters
+    synthesize: SynthesisParameters
+    crop: CropParameters
+
+    @model_validator(mode="after")
+    def _built_in_scenes_are_large_and_long_enough(self) -> Self:
+        scene = self.source.builtin
+        if self.source.kind != "builtin":
+            return self
+        if self.crop.size > min(scene.height, scene.width):
+            raise ValueError(
+                f"crop.size = {self.crop.size} must fit into the image: "
+                f"source.builtin is {scene.height}x{scene.width}"
+            )
+        if self.synthesize.windows == "centred" and scene.frames < self.synthesize.levels[-1]:
+            raise ValueError(
+                f"source.builtin.frames = {scene.frames} must be at least the widest level, "
+                f"{self.synthesize.levels[-1]}"
+            )
+        return self

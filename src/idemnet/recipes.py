@@ -1,15 +1,141 @@
-"""What one step hands to the next: results described, not yet computed."""
+"""What one step hands to the next: data read only when asked for, results described before made.
+
+A node returns a `Recipe`. The dataset that saves it first compares fingerprints: if what is on disk
+was made from the same parameters and inputs, nothing is computed.
+"""
 
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from idemnet.parameters import Parameters, SourceParameters
 
 Image = NDArray[np.uint8]
 """(height, width, 3), RGB, 0-255."""
 
 LazyImage = Callable[[], Image]
+
+Split = Literal["train", "validation", "test"]
+
+
+class StoredImage(Protocol):
+    """An image on disk: called, it is decoded; its size costs only a look at the header."""
+
+    def __call__(self) -> Image: ...
+
+    @property
+    def name(self) -> str: ...
+
+    def size(self) -> tuple[int, int]:
+        """Height and width."""
+
+
+class FrameSequence(Protocol):
+    """One filmed sequence, read forward, a frame at a time."""
+
+    @property
+    def split(self) -> Split: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def frames(self) -> Sequence[str]:
+        """The frames' names, in order."""
+
+    def size(self) -> tuple[int, int]:
+        """Height and width of its frames."""
+
+    def read(self, start: int, stop: int) -> Iterator[Image]:
+        """Decode frames start .. stop - 1, each once."""
+
+
+@dataclass(frozen=True)
+class RawData:
+    """What `download` published: filmed sequences, or the images of a ready-made pairs data set."""
+
+    fingerprint: str
+    sequences: Sequence[FrameSequence]
+    images: Mapping[str, StoredImage]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A degraded image and the clean one it was made from."""
+
+    split: Split
+    sequence: str
+    frame: str
+    level: int
+    """Frames averaged; 0 where the data set does not say."""
+    height: int
+    width: int
+    degraded: StoredImage
+    clean: StoredImage
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What `synthesize` published."""
+
+    fingerprint: str
+    pairs: Sequence[Pair]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Work for one process: the names it makes, and how to make those of them that are wanted."""
+
+    names: tuple[str, ...]
+    make: Callable[[Collection[str]], Iterator[tuple[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A recipe's work, laid out after everything that can be checked beforehand was checked."""
+
+    jobs: Sequence[Job] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What the next step needs to know beside the files; part of the manifest."""
+    bytes_needed: int = 0
+    """Free disk without which there is no sense in starting."""
+    uses: Any = None
+    """Files that stay where they are: the published folder then only points at them."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A result described, not yet computed."""
+
+    fingerprint: str
+    plan: Callable[[], Plan]
+
+
+class Sources(Protocol):
+    """Where raw data can come from."""
+
+    def photographs(self, split: Split) -> Sequence[LazyImage]: ...
+
+    def archive(self, source: SourceParameters) -> Recipe: ...
+
+    def folder(self, source: SourceParameters) -> Recipe: ...
+
+    def videos(self, source: SourceParameters) -> Recipe: ...
+
+
+def fingerprint(step: str, version: int, *parts: Parameters | str | Mapping[str, Any]) -> str:
+    """Identify a result by what it is made from.
+
+    Args:
+        step: Name of the step.
+        version: Raised by whoever changes the step's code so that it gives other bytes.
+        parts: Parameters, and fingerprints of inputs.
+    """
+    plain = [part.model_dump(mode="json") if isinstance(part, Parameters) else part for part in parts]
+    canonical = json.dumps([step, version, plain], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,0 +1,51 @@
+"""Files that are whole or absent."""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from idemnet.errors import BadInputError
+
+
+def write_whole(path: Path, chunks: Iterable[bytes]) -> tuple[int, str]:
+    """Write a file so that it is there whole or not at all; return its bytes and sha256."""
+    temporary = path.with_name(f".{os.getpid()}.tmp")  # short: the name itself may be of any length
+    digest, size = hashlib.sha256(), 0
+    try:
+        with temporary.open("wb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+                digest.update(chunk)
+                size += len(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return size, digest.hexdigest()
+
+
+def make_durable(folder: Path) -> None:
+    """Have the names in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def check_free_disk(folder: Path, needed: int) -> None:
+    """Refuse to start what cannot end."""
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise BadInputError(
+            f"{folder}: {needed / 1e9:.1f} GB are needed, only {free / 1e9:.1f} GB are free"
+        )
+
+
+def some(names: list[str], most: int = 10) -> str:
+    """List the first names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

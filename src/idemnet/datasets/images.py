@@ -1,0 +1,130 @@
+"""Images on disk: what is read, what is refused, and how it is written.
+
+| file | becomes |
+|---|---|
+| 8-bit RGB | itself |
+| grey, black and white, palette | RGB, grey as three equal channels |
+| 16-bit grey | divided by 257 and rounded: 65535 becomes 255 |
+| fully opaque alpha | alpha dropped |
+| other alpha, CMYK, 16-bit colour, float | refused: nothing is lost silently |
+| EXIF orientation | applied |
+"""
+
+import hashlib
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image as PillowImage
+from PIL import ExifTags, ImageOps, UnidentifiedImageError
+
+from idemnet.errors import BadInputError
+from idemnet.recipes import Image
+
+FORMATS = {
+    ".png": "PNG",
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+    ".webp": "WEBP",
+    ".tif": "TIFF",
+    ".tiff": "TIFF",
+}
+MAX_PIXELS = 128_000_000
+PNG_END = b"IEND\xaeB`\x82"
+PNG_SIXTEEN_BIT_COLOUR = {(16, 2), (16, 6)}
+
+
+def is_image(path: Path) -> bool:
+    """Tell by the name whether this is an image that people mean to be used."""
+    return path.suffix.lower() in FORMATS and not path.name.startswith(".")
+
+
+def open_image(file: BinaryIO, name: str) -> PillowImage.Image:
+    """Read the header and refuse what must not be decoded."""
+    head = file.read(26)
+    file.seek(0)
+    suffix = Path(name).suffix.lower()
+    if suffix not in FORMATS:
+        raise BadInputError(f"{name}: '{suffix}' is none of {', '.join(sorted(FORMATS))}")
+    try:
+        image = PillowImage.open(file, formats=[FORMATS[suffix]])
+    except UnidentifiedImageError:
+        raise BadInputError(f"{name}: is not a {FORMATS[suffix]} image") from None
+    except (OSError, SyntaxError, ValueError, PillowImage.DecompressionBombError) as error:
+        raise BadInputError(f"{name}: cannot be read ({error})") from error
+    if image.width * image.height > MAX_PIXELS:
+        size = f"{image.width}x{image.height}"
+        raise BadInputError(f"{name}: {size} pixels are more than {MAX_PIXELS:,}")
+    # Pillow would silently keep only the upper eight bits of these.
+    if image.format == "PNG" and tuple(head[24:]) in PNG_SIXTEEN_BIT_COLOUR:
+        raise BadInputError(f"{name}: 16-bit colour is not supported, convert it to 8 bits")
+    return image
+
+
+def decode_image(data: bytes, name: str) -> Image:
+    """Turn a file's bytes into an 8-bit RGB image.
+
+    Raises:
+        BadInputError: If the bytes are cut, corrupt, or of a kind that cannot be kept whole.
+    """
+    image = open_image(io.BytesIO(data), name)
+    # A PNG without its end marker decodes without complaint, so this is asked of the bytes.
+    if image.format == "PNG" and not data.endswith(PNG_END):
+        raise BadInputError(f"{name}: is cut off")
+    try:
+        image.load()
+    except (OSError, SyntaxError, ValueError) as error:
+        raise BadInputError(f"{name}: is corrupt or cut off ({error})") from error
+    return to_rgb(ImageOps.exif_transpose(image), name)
+
+
+def to_rgb(image: PillowImage.Image, name: str) -> Image:
+    """Apply this page's table."""
+    if image.mode == "RGB":
+        return np.asarray(image)
+    if image.mode in ("I;16", "I;16B", "I;16L", "I"):
+        grey = (np.asarray(image).astype(np.int64) + 128) // 257
+        return np.repeat(grey.clip(0, 255).astype(np.uint8)[:, :, None], 3, axis=2)
+    if image.mode in ("1", "L", "P", "LA", "PA", "RGBA"):
+        rgba = np.asarray(image.convert("RGBA"))
+        if rgba[:, :, 3].min() < 255:
+            raise BadInputError(f"{name}: has transparent pixels, which would be lost")
+        return np.ascontiguousarray(rgba[:, :, :3])
+    raise BadInputError(f"{name}: colour mode {image.mode} is not supported, convert it to RGB")
+
+
+def encode_png(image: NDArray[np.uint8] | NDArray[np.uint16]) -> bytes:
+    """Losslessly encode an RGB image or a grey one of 8 or 16 bits."""
+    channels = cv2.cvtColor(image, cv2.COLOR_RGB2BGR) if image.ndim == 3 else image
+    encoded = cv2.imencode(".png", channels)[1]
+    return bytes(encoded)
+
+
+@dataclass(frozen=True)
+class ImageFile:
+    """An image on disk that proves itself when read, against the manifest that lists it."""
+
+    path: Path
+    name: str
+    bytes: int
+    sha256: str | None
+    """`None` for files used in place, which nobody has hashed."""
+
+    def __call__(self) -> Image:
+        data = self.path.read_bytes()
+        intact = len(data) == self.bytes
+        if intact and self.sha256 is not None:
+            intact = hashlib.sha256(data).hexdigest() == self.sha256
+        if not intact:
+            raise BadInputError(f"{self.path}: is not the file that was recorded, it has changed")
+        return decode_image(data, str(self.path))
+
+    def size(self) -> tuple[int, int]:
+        with self.path.open("rb") as file:
+            image = open_image(file, str(self.path))
+            turned = image.getexif().get(ExifTags.Base.Orientation, 1) >= 5
+        return (image.width, image.height) if turned else (image.height, image.width)

@@ -1,0 +1,117 @@
+"""Jobs in parallel processes, resumable item by item.
+
+Each job keeps a journal: one line for every item it has finished. A killed run leaves the journals,
+and the next one asks each job only for what is missing.
+"""
+
+import json
+import logging
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+from idemnet.datasets.progress import Progress
+from idemnet.recipes import Job
+
+Write = Callable[[Path, str, Any], Any]
+"""Writes one item below a folder and returns what the manifest should know of it (plain JSON)."""
+
+_finished: Any = None
+"""Items finished by all workers together; shared memory, set in each worker."""
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_jobs(
+    jobs: Sequence[Job], folder: Path, journals: Path, write: Write, title: str
+) -> dict[str, Any]:
+    """Run all jobs on every core and return what `write` said of each item, in the jobs' order."""
+    journals.mkdir(parents=True, exist_ok=True)
+    context = multiprocessing.get_context("spawn")  # safe beside the threads of torch and mlflow
+    finished = context.Value("q", 0)
+    total = sum(len(job.names) for job in jobs)
+    with (
+        Progress(title, total) as progress,
+        ProcessPoolExecutor(
+            min(cores(), max(1, len(jobs))), context, _start_worker, (finished,)
+        ) as pool,
+    ):
+        futures = [
+            pool.submit(_run_job, job, folder, journals / f"{number}.jsonl", write)
+            for number, job in enumerate(jobs)
+        ]
+        _wait_for(futures, lambda: progress.update(finished.value))
+        return {name: entry for future in futures for name, entry in future.result().items()}
+
+
+def _wait_for(futures: Sequence[Future[dict[str, Any]]], tick: Callable[[], None]) -> None:
+    pending = set(futures)
+    try:
+        while pending:
+            done, pending = wait(pending, timeout=0.25)
+            tick()
+            for future in done:
+                future.result()
+    except BrokenProcessPool as error:
+        raise RuntimeError(
+            "a worker process died (killed, or out of memory); run again to go on from here"
+        ) from error
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+def _start_worker(finished: Any) -> None:
+    global _finished  # noqa: PLW0603 - shared memory reaches a worker only through its initializer
+    _finished = finished
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Leave at once when the parent is killed: nobody is left to take the results."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _run_job(job: Job, folder: Path, journal: Path, write: Write) -> dict[str, Any]:
+    done = read_journal(journal)
+    _count(len(done))
+    wanted = [name for name in job.names if name not in done]
+    if wanted:
+        with journal.open("a", encoding="utf-8") as lines:
+            for name, content in job.make(wanted):
+                done[name] = write(folder, name, content)
+                lines.write(json.dumps([name, done[name]]) + "\n")
+                lines.flush()
+                _count(1)
+    missing = [name for name in job.names if name not in done]
+    if missing:
+        raise RuntimeError(f"{len(missing)} items were not made, {missing[0]!r} first")
+    return {name: done[name] for name in job.names}
+
+
+def read_journal(journal: Path) -> dict[str, Any]:
+    """Read what an earlier run finished, and cut off a line that a kill left unfinished."""
+    if not journal.exists():
+        return {}
+    lines = journal.read_bytes().splitlines(keepends=True)
+    if lines and not lines[-1].endswith(b"\n"):
+        torn = lines.pop()
+        os.truncate(journal, journal.stat().st_size - len(torn))
+    return dict(json.loads(line) for line in lines)
+
+
+def _count(items: int) -> None:
+    if _finished is not None:
+        with _finished.get_lock():
+            _finished.value += items

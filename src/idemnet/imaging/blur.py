@@ -1,0 +1,129 @@
+"""Blur by averaging frames: what a longer exposure would have seen."""
+
+import re
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from idemnet.errors import BadInputError
+from idemnet.parameters import SynthesisParameters
+from idemnet.recipes import FrameSequence, Image
+
+GAMMA = 2.2
+
+Response = Literal["linear", "gamma"]
+
+
+@dataclass(frozen=True)
+class Centre:
+    """A frame that becomes a sharp image, and the lengths of the windows averaged around it."""
+
+    frame: int
+    levels: tuple[int, ...]
+
+    @property
+    def first(self) -> int:
+        return self.frame - self.levels[-1] // 2
+
+    @property
+    def last(self) -> int:
+        return self.frame + self.levels[-1] // 2
+
+
+def find_centres(sequence: FrameSequence, synthesis: SynthesisParameters) -> tuple[list[Centre], int]:
+    """Choose the frames to blur around, and count those whose widest window does not fit.
+
+    Raises:
+        BadInputError: If the sequence is shorter than the widest window.
+    """
+    length = len(sequence.frames)
+    if synthesis.windows == "official":
+        stride = _official_window(sequence.name)
+        levels: tuple[int, ...] = (stride,)
+    else:
+        stride, levels = synthesis.stride, synthesis.levels
+    widest = levels[-1]
+    if length < widest:
+        raise BadInputError(
+            f"sequence {sequence.name} has {length} frames, fewer than the window of {widest}"
+        )
+    # The middles of disjoint runs of `stride` frames: where GOPRO_Large has its sharp images.
+    candidates = [Centre(middle, levels) for middle in range(stride // 2, length, stride)]
+    fitting = [centre for centre in candidates if centre.first >= 0 and centre.last < length]
+    dropped = len(candidates) - len(fitting)
+    # A sequence that is long enough for one image gives one.
+    return fitting or [Centre(length // 2, levels)], dropped
+
+
+def _official_window(name: str) -> int:
+    """Read the window's length from a GoPro sequence's name."""
+    match = re.search(r"_(\d+)_\d+$", name)
+    if match is None or int(match[1]) % 2 == 0:
+        raise BadInputError(
+            f"sequence {name}: windows are 'official', but the name does not say how many frames "
+            "were averaged, as GOPR0372_07_00 does (an odd number)"
+        )
+    return int(match[1])
+
+
+def blur_sequence(
+    sequence: FrameSequence, centres: Sequence[Centre], response: Response
+) -> Iterator[tuple[Centre, Image, Iterator[tuple[int, Image]]]]:
+    """Decode each frame once, in order, and give each centre's sharp image and its blurred ones.
+
+    No more frames are held than the widest window has.
+    """
+    # Centres ascend and have equal windows, so one run of frames serves them one after another;
+    # frames that no centre needs are still read past, since a video only goes forward.
+    window: deque[Image] = deque(maxlen=centres[0].levels[-1])
+    waiting = deque(centres)
+    start = centres[0].first
+    for number, frame in enumerate(sequence.read(start, centres[-1].last + 1), start):
+        window.append(frame)
+        if number == waiting[0].last:
+            centre = waiting.popleft()
+            yield centre, window[len(window) // 2], average_windows(window, centre.levels, response)
+
+
+def average_windows(
+    frames: Sequence[Image], levels: Sequence[int], response: Response
+) -> Iterator[tuple[int, Image]]:
+    """Average ever wider windows around the middle frame; each adds to the sums of the last."""
+    light = _to_light if response == "gamma" else _as_stored
+    middle = len(frames) // 2
+    sums = light(frames[middle])
+    for distance in range(levels[-1] // 2 + 1):
+        if distance > 0:
+            sums += light(frames[middle - distance])
+            sums += light(frames[middle + distance])
+        level = 2 * distance + 1
+        if level in levels:
+            yield level, (_from_light if response == "gamma" else _rounded)(sums, level)
+
+
+def _as_stored(frame: Image) -> NDArray[np.uint16]:
+    return frame.astype(np.uint16)  # holds the sum of 257 frames
+
+
+def _rounded(sums: NDArray[np.uint16], level: int) -> Image:
+    """Round sums / level; a tie cannot happen, because the level is odd."""
+    return ((sums + np.uint16(level // 2)) // np.uint16(level)).astype(np.uint8)
+
+
+_LIGHT = (np.arange(256) / 255.0) ** GAMMA
+
+
+def _to_light(frame: Image) -> NDArray[np.float64]:
+    return _LIGHT[frame]
+
+
+def _from_light(sums: NDArray[np.float64], level: int) -> Image:
+    return np.rint((sums / level) ** (1 / GAMMA) * 255.0).astype(np.uint8)
+
+
+def wanted_centres(centres: Sequence[Centre], wanted: Collection[int]) -> list[Centre]:
+    return [centre for centre in centres if centre.frame in wanted]
