@@ -60,8 +60,12 @@ class RawData:
     """What `download` published: filmed sequences, or the images of a ready-made pairs data set."""
 
     fingerprint: str
+    layout: str
     sequences: Sequence[FrameSequence]
+    """Empty where the data set is one of pairs."""
     images: Mapping[str, StoredImage]
+    files: Any
+    """Stands for the files as they lie, for a step that only points at them."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,49 @@ class Pairs:
 
     fingerprint: str
     pairs: Sequence[Pair]
+
+
+@dataclass(frozen=True)
+class PatchRow:
+    """A pair of patches: where it was cut, and which rows of its split's array hold it."""
+
+    sequence: str
+    frame: str
+    level: int
+    top: int
+    left: int
+    degraded: int
+    clean: int
+
+
+class PatchReader(Protocol):
+    """The pairs of patches of one split."""
+
+    rows: Sequence[PatchRow]
+
+    def read(self, number: int, top: int, left: int, size: int) -> tuple[Image, Image]:
+        """Copy the same window out of pair `number`: degraded, clean."""
+
+
+@dataclass(frozen=True)
+class Patches:
+    """What `crop` published."""
+
+    fingerprint: str
+    size: int
+    splits: Mapping[Split, PatchReader]
+
+
+@dataclass(frozen=True)
+class PatchBlock:
+    """The patches of one image, and where they go in their split's array."""
+
+    split: Split
+    array_length: int
+    start: int
+    patches: NDArray[np.uint8]
+    index: Sequence[PatchRow]
+    """Pairs that these patches complete."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,19 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> tuple[int, str]:
     return size, digest.hexdigest()
 
 
+def place_inside(folder: Path, name: str) -> Path:
+    """Give the path of a named file below a folder, and make its parents.
+
+    Raises:
+        BadInputError: If the name leads out of the folder, by itself or through a link.
+    """
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()) or path == folder:
+        raise BadInputError(f"{name!r}: leads out of {folder}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
 def make_durable(folder: Path) -> None:
     """Have the names in a folder survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)

@@ -45,7 +45,8 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.bar.stop()
+        if self.on_terminal:
+            self.bar.stop()
 
     def update(self, done: int) -> None:
         self.bar.update(self.task, completed=done)

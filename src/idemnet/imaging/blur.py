@@ -1,21 +1,23 @@
 """Blur by averaging frames: what a longer exposure would have seen."""
 
-import re
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from idemnet.errors import BadInputError
+from idemnet.layouts import frames_averaged
 from idemnet.parameters import SynthesisParameters
 from idemnet.recipes import FrameSequence, Image
 
 GAMMA = 2.2
 
 Response = Literal["linear", "gamma"]
+Sums = NDArray[Any]
+"""uint16 of stored values, or float64 of light."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +62,13 @@ def find_centres(sequence: FrameSequence, synthesis: SynthesisParameters) -> tup
 
 
 def _official_window(name: str) -> int:
-    """Read the window's length from a GoPro sequence's name."""
-    match = re.search(r"_(\d+)_\d+$", name)
-    if match is None or int(match[1]) % 2 == 0:
+    window = frames_averaged(name)
+    if window is None or window % 2 == 0:
         raise BadInputError(
             f"sequence {name}: windows are 'official', but the name does not say how many frames "
             "were averaged, as GOPR0372_07_00 does (an odd number)"
         )
-    return int(match[1])
+    return window
 
 
 def blur_sequence(
@@ -93,37 +94,26 @@ def average_windows(
     frames: Sequence[Image], levels: Sequence[int], response: Response
 ) -> Iterator[tuple[int, Image]]:
     """Average ever wider windows around the middle frame; each adds to the sums of the last."""
-    light = _to_light if response == "gamma" else _as_stored
     middle = len(frames) // 2
-    sums = light(frames[middle])
-    for distance in range(levels[-1] // 2 + 1):
-        if distance > 0:
-            sums += light(frames[middle - distance])
-            sums += light(frames[middle + distance])
-        level = 2 * distance + 1
+    sums = _light(frames[middle], response)
+    for level in range(1, levels[-1] + 1, 2):
+        if level > 1:
+            sums += _light(frames[middle - level // 2], response)
+            sums += _light(frames[middle + level // 2], response)
         if level in levels:
-            yield level, (_from_light if response == "gamma" else _rounded)(sums, level)
-
-
-def _as_stored(frame: Image) -> NDArray[np.uint16]:
-    return frame.astype(np.uint16)  # holds the sum of 257 frames
-
-
-def _rounded(sums: NDArray[np.uint16], level: int) -> Image:
-    """Round sums / level; a tie cannot happen, because the level is odd."""
-    return ((sums + np.uint16(level // 2)) // np.uint16(level)).astype(np.uint8)
+            yield level, _mean(sums, level, response)
 
 
 _LIGHT = (np.arange(256) / 255.0) ** GAMMA
 
 
-def _to_light(frame: Image) -> NDArray[np.float64]:
-    return _LIGHT[frame]
+def _light(frame: Image, response: Response) -> Sums:
+    # 16 bits hold the sum of 257 frames of 8 bits.
+    return _LIGHT[frame] if response == "gamma" else frame.astype(np.uint16)
 
 
-def _from_light(sums: NDArray[np.float64], level: int) -> Image:
-    return np.rint((sums / level) ** (1 / GAMMA) * 255.0).astype(np.uint8)
-
-
-def wanted_centres(centres: Sequence[Centre], wanted: Collection[int]) -> list[Centre]:
-    return [centre for centre in centres if centre.frame in wanted]
+def _mean(sums: Sums, level: int, response: Response) -> Image:
+    if response == "gamma":
+        return np.rint((sums / level) ** (1 / GAMMA) * 255.0).astype(np.uint8)
+    # Rounded in integers; a tie cannot happen, because the level is odd.
+    return ((sums + np.uint16(level // 2)) // np.uint16(level)).astype(np.uint8)

@@ -1,0 +1,57 @@
+"""What every dataset of this project has in common: one published folder per task and data set."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from kedro.io import AbstractDataset
+from numpy.typing import NDArray
+
+from idemnet.datasets.files import place_inside, write_whole
+from idemnet.datasets.images import encode_png
+from idemnet.datasets.published import (
+    FileEntry,
+    published_fingerprint,
+    publish,
+    read_manifest,
+)
+from idemnet.recipes import Recipe
+
+Handle = TypeVar("Handle")
+
+
+class PublishedDataset(AbstractDataset[Recipe, Any], Generic[Handle]):
+    """A folder that a step publishes whole: saving takes a recipe, loading gives a handle."""
+
+    def __init__(
+        self, filepath: str, dataset: Mapping[str, str], metadata: dict[str, Any] | None = None
+    ) -> None:
+        """Name the folder.
+
+        Args:
+            filepath: The task's folder; each of its data sets is a folder below.
+            dataset: Which data set each task uses (conf/*/globals.yml).
+            metadata: For kedro-viz.
+        """
+        self._folder = Path(filepath) / dataset[Path(filepath).name]
+        self.metadata = metadata
+
+    @abstractmethod
+    def load(self) -> Handle: ...
+
+    def save(self, data: Recipe) -> None:
+        publish(self._folder, data, write_image)
+
+    def _exists(self) -> bool:
+        return published_fingerprint(self._folder) is not None
+
+    def _describe(self) -> dict[str, Any]:
+        return {"folder": str(self._folder)}
+
+
+def write_image(folder: Path, name: str, content: Any) -> FileEntry:
+    """Write an image as PNG, or the bytes of a file as they come."""
+    chunks = [encode_png(content)] if isinstance(content, np.ndarray) else content
+    return write_whole(place_inside(folder, name), chunks)

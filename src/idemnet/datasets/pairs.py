@@ -1,0 +1,35 @@
+"""03_primary: degraded images and the clean ones they belong to."""
+
+from idemnet.datasets.folder import PublishedDataset
+from idemnet.datasets.preview import ImagePreview, contact_sheet
+from idemnet.datasets.published import read_manifest
+from idemnet.datasets.raw import image_files
+from idemnet.recipes import Pair, Pairs
+
+
+class PairsDataset(PublishedDataset[Pairs]):
+    """What `synthesize` publishes."""
+
+    def load(self) -> Pairs:
+        manifest = read_manifest(self._folder)
+        images = image_files(manifest)
+        pairs = [
+            Pair(
+                **{
+                    **row,
+                    "degraded": images[row["degraded"]],
+                    "clean": images[row["clean"]],
+                }
+            )
+            for row in manifest.about["pairs"]
+        ]
+        return Pairs(manifest.fingerprint, pairs)
+
+    def preview(self) -> ImagePreview:
+        """Show three pairs, degraded above clean."""
+        pairs = self.load().pairs
+        widest = max(pair.level for pair in pairs)
+        shown = [pair for pair in pairs if pair.level == widest]
+        shown = shown[:: max(1, len(shown) // 3)][:3]
+        images = [pair.degraded() for pair in shown] + [pair.clean() for pair in shown]
+        return contact_sheet(images, columns=len(shown))

@@ -1,0 +1,120 @@
+"""05_model_input: patches in one memory-mapped array per split, ready for random access.
+
+An index row is one pair of patches: where it was cut, and the two rows of the array that hold it.
+A clean patch is stored once, however many levels of blur there are of it.
+"""
+
+import csv
+import hashlib
+import io
+import os
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from idemnet.datasets.files import place_inside, write_whole
+from idemnet.datasets.folder import PublishedDataset
+from idemnet.datasets.preview import ImagePreview, contact_sheet
+from idemnet.datasets.published import FileEntry, publish, read_manifest
+from idemnet.recipes import Image, PatchBlock, Patches, PatchRow, Plan, Recipe
+
+PATCHES, INDEX = "patches.npy", "index.csv"
+
+
+@dataclass(frozen=True)
+class PatchArray:
+    """The patches of one split; cheap to pass between processes, mapped on first use."""
+
+    folder: Path
+    rows: tuple[PatchRow, ...]
+
+    @cached_property
+    def array(self) -> NDArray[np.uint8]:
+        mapped: NDArray[np.uint8] = np.load(self.folder / PATCHES, mmap_mode="r")
+        return mapped
+
+    def read(self, number: int, top: int, left: int, size: int) -> tuple[Image, Image]:
+        row = self.rows[number]
+        window = np.s_[top : top + size, left : left + size]
+        return np.array(self.array[row.degraded][window]), np.array(self.array[row.clean][window])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"folder": self.folder, "rows": self.rows}  # never the mapped bytes
+
+
+class PatchesDataset(PublishedDataset[Patches]):
+    """What `crop` publishes: SPLIT/patches.npy and SPLIT/index.csv."""
+
+    def load(self) -> Patches:
+        manifest = read_manifest(self._folder)
+        splits = {
+            split: PatchArray(self._folder / split, _read_index(self._folder / split / INDEX))
+            for split in manifest.about["splits"]
+        }
+        return Patches(manifest.fingerprint, manifest.about["size"], splits)
+
+    def save(self, data: Recipe) -> None:
+        publish(self._folder, data, _write_block, _finish)
+
+    def preview(self) -> ImagePreview:
+        """Show pairs from all over the training split, degraded above clean."""
+        patches = self.load()
+        train = patches.splits["train"]
+        numbers = range(0, len(train.rows), max(1, len(train.rows) // 6))[:6]
+        pairs = [train.read(number, 0, 0, patches.size) for number in numbers]
+        shown = [degraded for degraded, _ in pairs] + [clean for _, clean in pairs]
+        return contact_sheet(shown, columns=len(pairs))
+
+
+def _write_block(folder: Path, name: str, block: PatchBlock) -> list[list[Any]]:
+    """Write one image's patches at their place in the array; return the index rows it completes."""
+    header = _header(block.array_length, block.patches.shape[1])
+    path = place_inside(folder, f"{block.split}/{PATCHES}")
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+    try:
+        data = memoryview(np.ascontiguousarray(block.patches)).cast("B")
+        offset = len(header) + block.start * block.patches[0].nbytes
+        while data:
+            written = os.pwrite(descriptor, data, offset)
+            data, offset = data[written:], offset + written
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return [list(astuple(row)) for row in block.index]
+
+
+def _finish(folder: Path, items: Mapping[str, Any], plan: Plan) -> Mapping[str, FileEntry]:
+    """Give each array its header, write the indices, and hash both."""
+    files: dict[str, FileEntry] = {}
+    for split, length in plan.about["splits"].items():
+        array = folder / split / PATCHES
+        with array.open("r+b") as file:
+            file.write(_header(length, plan.about["size"]))
+            os.fsync(file.fileno())
+        with array.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        files[f"{split}/{PATCHES}"] = (array.stat().st_size, sha256)
+        rows = [row for name, part in items.items() if name.startswith(f"{split}/") for row in part]
+        text = io.StringIO(newline="")
+        csv.writer(text).writerows([[field.name for field in fields(PatchRow)], *rows])
+        entry = write_whole(folder / split / INDEX, [text.getvalue().encode()])
+        files[f"{split}/{INDEX}"] = entry
+    return files
+
+
+def _header(length: int, size: int) -> bytes:
+    header = io.BytesIO()
+    description = {"descr": "|u1", "fortran_order": False, "shape": (length, size, size, 3)}
+    np.lib.format.write_array_header_1_0(header, description)
+    return header.getvalue()
+
+
+def _read_index(path: Path) -> tuple[PatchRow, ...]:
+    with path.open(newline="", encoding="utf-8") as file:
+        _, *rows = csv.reader(file)
+    return tuple(PatchRow(sequence, frame, *map(int, numbers)) for sequence, frame, *numbers in rows)

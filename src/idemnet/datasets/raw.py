@@ -1,0 +1,75 @@
+"""01_raw: filmed sequences, or the images of a ready-made pairs data set."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from idemnet.datasets.folder import PublishedDataset
+from idemnet.datasets.images import ImageFile
+from idemnet.datasets.preview import ImagePreview, contact_sheet
+from idemnet.datasets.published import Manifest, read_manifest
+from idemnet.datasets.video import Video
+from idemnet.layouts import place_files
+from idemnet.recipes import FrameSequence, Image, RawData, Split
+
+
+@dataclass(frozen=True)
+class ImageSequence:
+    """One folder of frames as one sequence."""
+
+    split: Split
+    name: str
+    images: tuple[ImageFile, ...]
+
+    @property
+    def frames(self) -> list[str]:
+        return [Path(image.name).stem for image in self.images]
+
+    def size(self) -> tuple[int, int]:
+        return self.images[0].size()
+
+    def read(self, start: int, stop: int) -> Iterator[Image]:
+        for image in self.images[start:stop]:
+            yield image()
+
+
+class RawDataset(PublishedDataset[RawData]):
+    """What `download` publishes."""
+
+    def load(self) -> RawData:
+        manifest = read_manifest(self._folder)
+        layout = manifest.about["layout"]
+        images = image_files(manifest)
+        sequences: list[FrameSequence] = []
+        if layout == "videos":
+            sequences = [
+                Video(manifest.root / video.pop("file"), **video)
+                for video in map(dict, manifest.about["videos"])
+            ]
+        elif layout == "frames":
+            sequences = _sequences(images, str(manifest.root))
+        return RawData(manifest.fingerprint, layout, sequences, images, manifest)
+
+    def preview(self) -> ImagePreview:
+        raw = self.load()
+        if raw.sequences:
+            chosen = raw.sequences[:: max(1, len(raw.sequences) // 6)][:6]
+            return contact_sheet([next(iter(one.read(0, 1))) for one in chosen])
+        return contact_sheet([image() for image in list(raw.images.values())[:6]])
+
+
+def image_files(manifest: Manifest) -> Mapping[str, ImageFile]:
+    """Give a handle for every file a manifest lists."""
+    return {
+        name: ImageFile(manifest.root / name, name, size, sha256)
+        for name, (size, sha256) in manifest.files.items()
+    }
+
+
+def _sequences(images: Mapping[str, ImageFile], where: str) -> list[FrameSequence]:
+    frames = place_files((name for name in images if "/depth/" not in name), "frames", where)
+    return [
+        ImageSequence(split, sequence, tuple(images[frame.name] for frame in group))
+        for (split, sequence), group in groupby(frames, lambda place: (place.split, place.sequence))
+    ]

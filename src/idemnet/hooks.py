@@ -1,0 +1,98 @@
+"""What happens around every run: parameters are checked, one run owns the data, errors are short."""
+
+import fcntl
+import os
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+import click
+from kedro.framework.context import KedroContext
+from kedro.framework.hooks import hook_impl
+from pydantic import ValidationError
+
+from idemnet.errors import BadInputError
+from idemnet.parameters import TaskParameters
+
+TASKS = ("deblur", "dehaze", "derain")
+
+
+class ParameterHooks:
+    """Refuses wrong parameters before anything has run, and says bad input in one sentence."""
+
+    @hook_impl
+    def after_context_created(self, context: KedroContext) -> None:
+        parameters = context.config_loader["parameters"]
+        faults = [f"unknown parameter: {key}" for key in parameters if key not in TASKS]
+        for task in TASKS:
+            if task in parameters:
+                faults += describe_faults(task, parameters[task])
+        if faults:
+            raise click.ClickException("wrong parameters, nothing was run:\n" + "\n".join(faults))
+
+    @hook_impl
+    def on_pipeline_error(self, error: Exception) -> None:
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, BadInputError):
+                raise click.ClickException(str(cause)) from error
+            cause = cause.__cause__
+
+
+def describe_faults(task: str, parameters: dict[str, Any]) -> list[str]:
+    """Say of every wrong parameter its key, its value and the rule it breaks."""
+    try:
+        TaskParameters.model_validate(parameters)
+    except ValidationError as error:
+        return [
+            f"  {key}: {fault['msg'].removeprefix('Value error, ')}"
+            if isinstance(fault["input"], dict)
+            else f"  {key} = {fault['input']!r}: {fault['msg'].removeprefix('Value error, ')}"
+            for fault in error.errors()
+            for key in [".".join(map(str, (task, *fault["loc"])))]
+        ]
+    return []
+
+
+class RunLockHooks:
+    """One run at a time owns data/; whoever comes second is told who holds it.
+
+    The kernel drops the lock when its owner ends, however it ends.
+    """
+
+    def __init__(self) -> None:
+        self._data = Path("data")
+        self._lock: IO[str] | None = None
+
+    @hook_impl
+    def after_context_created(self, context: KedroContext) -> None:
+        self._data = context.project_path / "data"
+
+    @hook_impl
+    def before_pipeline_run(self) -> None:
+        self._data.mkdir(exist_ok=True)
+        lock = (self._data / ".run.lock").open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            owner = lock.read().strip()
+            lock.close()
+            raise click.ClickException(f"{self._data} is in use by {owner}") from None
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()}: {' '.join(sys.argv)}\n")
+        lock.flush()
+        self._lock = lock
+
+    @hook_impl
+    def after_pipeline_run(self) -> None:
+        self._release()
+
+    @hook_impl(tryfirst=True)
+    def on_pipeline_error(self) -> None:
+        self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None

@@ -1,0 +1,63 @@
+"""download: raw data from where the parameters say."""
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from idemnet.imaging.scenes import render_depth, render_frames
+from idemnet.parameters import SceneParameters, SourceParameters
+from idemnet.recipes import Job, LazyImage, Plan, Recipe, Sources, Split, fingerprint
+
+VERSION = 1
+
+
+def download(source: SourceParameters, sources: Sources) -> Recipe:
+    """Choose by kind where the raw data comes from; nothing is fetched or rendered yet."""
+    match source.kind:
+        case "builtin":
+            return render_scenes(source.builtin, sources)
+        case "archive":
+            return sources.archive(source)
+        case "folder":
+            return sources.folder(source)
+        case "videos":
+            return sources.videos(source)
+
+
+def render_scenes(scene: SceneParameters, sources: Sources) -> Recipe:
+    """Render our own sequences, one job each, with a depth map for each."""
+    splits: dict[Split, int] = {
+        "train": scene.train,
+        "validation": scene.validation,
+        "test": scene.test,
+    }
+    jobs = [
+        Job(
+            tuple(f"{split}/scene_{number:03d}/{frame:06d}.png" for frame in range(scene.frames))
+            + (f"depth/{split}/scene_{number:03d}.png",),
+            partial(_render, scene, split, number, sources.photographs(split)),
+        )
+        for split, count in splits.items()
+        for number in range(count)
+    ]
+    return Recipe(
+        fingerprint("download", VERSION, scene), lambda: Plan(jobs, {"layout": "frames"})
+    )
+
+
+def _render(
+    scene: SceneParameters,
+    split: Split,
+    number: int,
+    photographs: Sequence[LazyImage],
+    wanted: Collection[str],
+) -> Iterator[tuple[str, Any]]:
+    frames = render_frames(scene, split, number, photographs)
+    for frame, image in enumerate(frames):
+        name = f"{split}/scene_{number:03d}/{frame:06d}.png"
+        if name in wanted:
+            yield name, image
+    depth = render_depth(scene, split, number, photographs)
+    yield f"depth/{split}/scene_{number:03d}.png", np.rint(depth * 65535).astype(np.uint16)

@@ -1,0 +1,22 @@
+"""The one pipeline of every task: download -> synthesize -> crop -> train -> evaluate -> report."""
+
+from kedro.pipeline import Pipeline, node
+
+from idemnet.pipelines.crop import crop
+from idemnet.pipelines.download import download
+from idemnet.pipelines.synthesize import synthesize_blur
+
+SYNTHESIZE = {"deblur": synthesize_blur}
+"""What sets one task apart from another: how clean images are degraded."""
+
+
+def create_pipeline(task: str) -> Pipeline:
+    """Build a task's pipeline; each step is a node and a tag of the same name."""
+    steps = [
+        node(download, ["params:source", "sources"], "raw", name="download"),
+        node(SYNTHESIZE[task], ["raw", "params:synthesize"], "pairs", name="synthesize"),
+        node(crop, ["pairs", "params:crop"], "patches", name="crop"),
+    ]
+    return Pipeline(
+        [step.tag(step.name) for step in steps], namespace=task, inputs={"sources"}
+    )
