@@ -1,0 +1,111 @@
+"""Shared pieces: real pictures when they are there, and small projects to run commands in."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+REPOSITORY = Path(__file__).parents[1]
+REAL = REPOSITORY.parent / "shared" / "real"
+BIN = Path(sys.executable).parent
+
+SMALL = {
+    "deblur": {
+        "source": {
+            "builtin": {
+                "train": 2, "validation": 1, "test": 1, "frames": 19, "height": 48, "width": 64,
+            }
+        },
+        "synthesize": {"levels": [3, 5], "stride": 6},
+        "crop": {"size": 32, "stride": 16},
+    }
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def real() -> Path:
+    """Real pictures, for looking and testing; they are not part of the project."""
+    if not REAL.is_dir():
+        pytest.skip("the folder of real pictures (../shared/real) is not here")
+    return REAL
+
+
+class Project:
+    """A copy of the project with small scenes, in which commands run as a person runs them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True)
+        for name in ("conf", ".telemetry", "pyproject.toml", "dvc.yaml", "params.yaml", ".dvcignore"):
+            source = REPOSITORY / name
+            copy = shutil.copytree if source.is_dir() else shutil.copy
+            copy(source, folder / name)
+        (folder / "src").symlink_to(REPOSITORY / "src")
+        self.set_parameters(SMALL)
+
+    def set_parameters(self, parameters: dict, env: str = "local") -> None:
+        path = self.folder / "conf" / env / "parameters_test.yml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(yaml.safe_dump(parameters), encoding="utf-8")
+
+    def run(self, *command: str, check: bool = True, **options) -> subprocess.CompletedProcess:
+        result = subprocess.run(
+            command, cwd=self.folder, env=environment(), text=True, capture_output=True,
+            timeout=300, check=False, **options,
+        )  # fmt: skip
+        assert not check or result.returncode == 0, result.stdout + result.stderr
+        return result
+
+    def start(self, *command: str) -> subprocess.Popen:
+        return subprocess.Popen(
+            command, cwd=self.folder, env=environment(), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+
+    def bytes_below(self, folder: str = "data") -> dict[str, bytes]:
+        """Everything published, by name; hidden files are work in progress and locks."""
+        root = self.folder / folder
+        return {
+            str(path.relative_to(root)): path.read_bytes()
+            for path in sorted(root.rglob("*"))
+            if path.is_file() and not any(part.startswith(".") for part in path.relative_to(root).parts)
+        }
+
+
+def environment(**more: str) -> dict[str, str]:
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "COLUMNS": "400", "NO_COLOR": "1", **more}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path / "project")
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project on which prepare_deblur has run; tests only look at it."""
+    project = Project(tmp_path_factory.mktemp("prepared") / "project")
+    project.run("kedro", "run", "--pipeline=prepare_deblur")
+    return project
+
+
+@pytest.fixture
+def make_project(tmp_path: Path) -> Callable[[str], Project]:
+    return lambda name: Project(tmp_path / name)
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """End by saying what was skipped, and why."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    terminalreporter.section("skipped")
+    for report in skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        terminalreporter.write_line(f"{report.nodeid}: {reason}")
+    if not skipped:
+        terminalreporter.write_line("nothing was skipped")

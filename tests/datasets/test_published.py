@@ -1,0 +1,161 @@
+"""Published folders are whole or absent, made once, and continued after a kill."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from idemnet.datasets.folder import write_image
+from idemnet.datasets.published import publish, read_manifest
+from idemnet.errors import BadInputError
+from idemnet.recipes import Job, Plan, Recipe
+
+
+def make_images(log: Path, names, poison: str | None, wanted):
+    """Yield an image per wanted name, noting it; the poisoned one kills its process."""
+    for name in names:
+        if name not in wanted:
+            continue
+        if name == poison:
+            os.kill(os.getpid(), signal.SIGKILL)
+        with log.open("a") as lines:
+            lines.write(name + "\n")
+        number = int(Path(name).stem.split()[0])
+        yield name, np.full((4, 4, 3), number, np.uint8)
+
+
+def recipe(log: Path, fingerprint: str = "f" * 64, poison: str | None = None, count: int = 12) -> Recipe:
+    names = [f"train/ä #{number % 3}/{number:03d} x.png" for number in range(count)]
+    groups = [names[0::2], names[1::2]]
+    jobs = [Job(tuple(group), partial(make_images, log, group, poison)) for group in groups]
+    return Recipe(fingerprint, lambda: Plan(jobs, {"of": "test"}))
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_what_is_published_lists_every_file_with_its_hash(tmp_path):
+    publish(tmp_path / "set", recipe(tmp_path / "log"), write_image)
+    manifest = read_manifest(tmp_path / "set")
+    assert len(manifest.files) == 12
+    assert set(tree(tmp_path / "set")) == {*manifest.files, "manifest.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {"set", "log"}
+
+
+def test_the_same_fingerprint_costs_nothing_and_another_replaces(tmp_path, caplog):
+    publish(tmp_path / "set", recipe(tmp_path / "log"), write_image)
+    before = (tmp_path / "log").read_text()
+    with caplog.at_level("INFO"):
+        publish(tmp_path / "set", recipe(tmp_path / "log"), write_image)
+    assert "unchanged, nothing to do" in caplog.text
+    assert (tmp_path / "log").read_text() == before
+    publish(tmp_path / "set", recipe(tmp_path / "log", "e" * 64, count=4), write_image)
+    assert len(read_manifest(tmp_path / "set").files) == 4
+
+
+def test_a_kill_leaves_nothing_and_the_next_run_makes_only_what_is_missing(tmp_path):
+    clean, log = tmp_path / "clean", tmp_path / "log"
+    publish(clean / "set", recipe(tmp_path / "other log"), write_image)
+    poison = "train/ä #1/007 x.png"
+    with pytest.raises(RuntimeError, match="a worker process died"):
+        publish(tmp_path / "set", recipe(log, poison=poison), write_image)
+    assert not (tmp_path / "set").exists()
+    publish(tmp_path / "set", recipe(log), write_image)
+    assert tree(tmp_path / "set") == tree(clean / "set")
+    made = log.read_text().splitlines()
+    # An image that was being written when its neighbour died may be made again, no other.
+    assert len(made) <= 12 + 1 and set(made) == set((tmp_path / "other log").read_text().splitlines())
+
+
+def test_a_killed_parent_leaves_the_old_folder_and_takes_its_workers_along(tmp_path):
+    publish(tmp_path / "set", recipe(tmp_path / "log", "e" * 64, count=4), write_image)
+    before = tree(tmp_path / "set")
+    script = f"""
+import os, signal, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from pathlib import Path
+from test_published import publish, write_image, stop_in_the_middle
+if __name__ == "__main__":
+    publish(Path({str(tmp_path / "set")!r}), stop_in_the_middle(), write_image)
+"""
+    (tmp_path / "main.py").write_text(script)
+    process = subprocess.Popen([sys.executable, str(tmp_path / "main.py")], stdout=subprocess.PIPE)
+    process.stdout.readline()
+    process.kill()
+    process.communicate(timeout=30)  # returns when the last holder of the pipe, the worker, is gone
+    assert tree(tmp_path / "set") == before
+
+
+def hang(wanted):
+    print("in the middle", flush=True)
+    signal.pause()
+    yield
+
+
+def stop_in_the_middle() -> Recipe:
+    return Recipe("d" * 64, lambda: Plan([Job(("a.png",), hang)]))
+
+
+def test_a_torn_journal_line_is_not_believed(tmp_path):
+    log, staging = tmp_path / "log", tmp_path / f".set.{'f' * 16}"
+    with pytest.raises(RuntimeError):
+        publish(tmp_path / "set", recipe(log, poison="train/ä #1/007 x.png"), write_image)
+    journal = max(staging.glob("journals/*.jsonl"), key=lambda path: path.stat().st_size)
+    text = journal.read_bytes()
+    journal.write_bytes(text[:-5])
+    publish(tmp_path / "set", recipe(log), write_image)
+    assert len(read_manifest(tmp_path / "set").files) == 12
+
+
+def test_work_left_over_from_other_parameters_is_removed(tmp_path):
+    stale = tmp_path / f".set.{'0' * 16}"
+    neighbour = tmp_path / f".set.two.{'0' * 16}"
+    stale.mkdir()
+    neighbour.mkdir()
+    publish(tmp_path / "set", recipe(tmp_path / "log"), write_image)
+    assert not stale.exists() and neighbour.exists()
+
+
+def test_missing_or_short_files_are_named_before_they_are_used(tmp_path):
+    publish(tmp_path / "set", recipe(tmp_path / "log"), write_image)
+    names = list(read_manifest(tmp_path / "set").files)
+    (tmp_path / "set" / names[0]).unlink()
+    with (tmp_path / "set" / names[1]).open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(BadInputError) as error:
+        read_manifest(tmp_path / "set")
+    assert "2 of 12 files" in str(error.value) and names[0] in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["../x.png", "a/../../x.png", "/abs.png", "..", "link/x.png"])
+def test_no_name_leads_out_of_the_folder(tmp_path, name):
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "link").symlink_to(tmp_path)
+    with pytest.raises(BadInputError, match="leads out of"):
+        write_image(tmp_path / "inside", name, np.zeros((2, 2, 3), np.uint8))
+    assert not (tmp_path / "x.png").exists()
+
+
+def test_a_full_disk_is_noticed_before_the_work(tmp_path):
+    plan = Plan([Job(("a.png",), lambda wanted: iter(()))], bytes_needed=10**18)
+    with pytest.raises(BadInputError, match=r"1000000000\.0 GB are needed, only .* GB are free"):
+        publish(tmp_path / "set", Recipe("f" * 64, lambda: plan), write_image)
+    assert not (tmp_path / "set").exists()
+
+
+def test_a_folder_that_points_elsewhere_can_be_moved_with_what_it_points_at(tmp_path):
+    data = tmp_path / "data"
+    publish(data / "raw" / "set", recipe(tmp_path / "log"), write_image)
+    files = read_manifest(data / "raw" / "set")
+    publish(data / "primary" / "set", Recipe("e" * 64, lambda: Plan(uses=files)), write_image)
+    data.rename(tmp_path / "moved")
+    moved = read_manifest(tmp_path / "moved" / "primary" / "set")
+    assert moved.files == files.files
+    assert json.loads((moved.root / "manifest.json").read_bytes())["root"] == "."
