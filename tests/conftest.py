@@ -41,7 +41,14 @@ class Project:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True)
-        for name in ("conf", ".telemetry", "pyproject.toml", "dvc.yaml", "params.yaml", ".dvcignore"):
+        for name in (
+            "conf",
+            ".telemetry",
+            "pyproject.toml",
+            "dvc.yaml",
+            "params.yaml",
+            ".dvcignore",
+        ):
             source = REPOSITORY / name
             copy = shutil.copytree if source.is_dir() else shutil.copy
             copy(source, folder / name)
@@ -73,7 +80,8 @@ class Project:
         return {
             str(path.relative_to(root)): path.read_bytes()
             for path in sorted(root.rglob("*"))
-            if path.is_file() and not any(part.startswith(".") for part in path.relative_to(root).parts)
+            if path.is_file()
+            and not any(part.startswith(".") for part in path.relative_to(root).parts)
         }
 
 

@@ -1,4 +1,4 @@
-"""What happens around every run: parameters are checked, one run owns the data, errors are short."""
+"""Around every run: parameters are checked, one run owns the data, errors are short."""
 
 import fcntl
 import os

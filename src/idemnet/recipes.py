@@ -107,7 +107,8 @@ class PatchRow:
 class PatchReader(Protocol):
     """The pairs of patches of one split."""
 
-    rows: Sequence[PatchRow]
+    @property
+    def rows(self) -> Sequence[PatchRow]: ...
 
     def read(self, number: int, top: int, left: int, size: int) -> tuple[Image, Image]:
         """Copy the same window out of pair `number`: degraded, clean."""
@@ -183,6 +184,8 @@ def fingerprint(step: str, version: int, *parts: Parameters | str | Mapping[str,
         version: Raised by whoever changes the step's code so that it gives other bytes.
         parts: Parameters, and fingerprints of inputs.
     """
-    plain = [part.model_dump(mode="json") if isinstance(part, Parameters) else part for part in parts]
+    plain = [
+        part.model_dump(mode="json") if isinstance(part, Parameters) else part for part in parts
+    ]
     canonical = json.dumps([step, version, plain], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()

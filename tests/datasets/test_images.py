@@ -25,7 +25,9 @@ def saved(image: PillowImage.Image, kind: str = "PNG", **options) -> bytes:
 def test_rgb_comes_back_as_it_was():
     assert (decode_image(encode_png(RGB), "a.png") == RGB).all()
     assert (decode_image(saved(PillowImage.fromarray(RGB), "TIFF"), "a.tif") == RGB).all()
-    assert (decode_image(saved(PillowImage.fromarray(RGB), "WEBP", lossless=True), "a.webp") == RGB).all()
+    assert (
+        decode_image(saved(PillowImage.fromarray(RGB), "WEBP", lossless=True), "a.webp") == RGB
+    ).all()
 
 
 def test_grey_becomes_three_equal_channels():

@@ -30,7 +30,9 @@ def make_images(log: Path, names, poison: str | None, wanted):
         yield name, np.full((4, 4, 3), number, np.uint8)
 
 
-def recipe(log: Path, fingerprint: str = "f" * 64, poison: str | None = None, count: int = 12) -> Recipe:
+def recipe(
+    log: Path, fingerprint: str = "f" * 64, poison: str | None = None, count: int = 12
+) -> Recipe:
     names = [f"train/ä #{number % 3}/{number:03d} x.png" for number in range(count)]
     groups = [names[0::2], names[1::2]]
     jobs = [Job(tuple(group), partial(make_images, log, group, poison)) for group in groups]
@@ -71,7 +73,9 @@ def test_a_kill_leaves_nothing_and_the_next_run_makes_only_what_is_missing(tmp_p
     assert tree(tmp_path / "set") == tree(clean / "set")
     made = log.read_text().splitlines()
     # An image that was being written when its neighbour died may be made again, no other.
-    assert len(made) <= 12 + 1 and set(made) == set((tmp_path / "other log").read_text().splitlines())
+    assert len(made) <= 12 + 1 and set(made) == set(
+        (tmp_path / "other log").read_text().splitlines()
+    )
 
 
 def test_a_killed_parent_leaves_the_old_folder_and_takes_its_workers_along(tmp_path):
@@ -94,7 +98,7 @@ if __name__ == "__main__":
 
 
 def hang(wanted):
-    print("in the middle", flush=True)
+    print("in the middle", flush=True)  # noqa: T201
     signal.pause()
     yield
 

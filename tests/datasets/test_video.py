@@ -1,6 +1,5 @@
 """A video is a sequence: counted without decoding, decoded forward, never held whole."""
 
-
 import imageio.v3 as iio
 import numpy as np
 import pytest
@@ -27,7 +26,9 @@ def test_frames_come_in_order_and_only_those_asked_for(tmp_path):
 
 def test_mov_works_too(tmp_path):
     write_video(tmp_path / "a.mov", count=3)
-    assert [frame.shape for frame in open_video(tmp_path / "a.mov", "test").read(0, 3)] == [(48, 64, 3)] * 3
+    assert [frame.shape for frame in open_video(tmp_path / "a.mov", "test").read(0, 3)] == [
+        (48, 64, 3)
+    ] * 3
 
 
 def test_what_is_no_video_is_refused_by_name(tmp_path):

@@ -90,7 +90,9 @@ def test_gamma_averages_light():
     assert image.max() == round(255 * (1 / 3) ** (1 / 2.2))  # 155, where the plain mean is 85
 
 
-@pytest.mark.parametrize(("length", "images"), [(15, 1), (16, 1), (22, 1), (26, 1), (34, 1), (35, 2)])
+@pytest.mark.parametrize(
+    ("length", "images"), [(15, 1), (16, 1), (22, 1), (26, 1), (34, 1), (35, 2)]
+)
 def test_a_centre_is_used_when_its_widest_window_fits(length, images):
     centres, dropped = find_centres(FakeSequence(length), SynthesisParameters())
     assert len(centres) == images

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from idemnet.datasets.meter import meter
+from idemnet.datasets.progress import count_bytes
 
 CHUNK = 1 << 20
 
@@ -17,7 +17,7 @@ def hash_file(path: Path) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
-        with meter(f"checking {path.name}", total=size) as advance:
+        with count_bytes(f"checking {path.name}", total=size) as advance:
             while chunk := file.read(CHUNK):
                 digest.update(chunk)
                 advance(len(chunk))

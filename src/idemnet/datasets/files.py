@@ -62,3 +62,9 @@ def some(names: list[str], most: int = 10) -> str:
     """List the first names, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def shown(path: Path) -> str:
+    """Name a path as short as it can be typed here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

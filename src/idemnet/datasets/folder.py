@@ -7,15 +7,13 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 from kedro.io import AbstractDataset
-from numpy.typing import NDArray
 
 from idemnet.datasets.files import place_inside, write_whole
 from idemnet.datasets.images import encode_png
 from idemnet.datasets.published import (
     FileEntry,
-    published_fingerprint,
     publish,
-    read_manifest,
+    published_fingerprint,
 )
 from idemnet.recipes import Recipe
 

@@ -19,8 +19,8 @@ from typing import BinaryIO
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image as PillowImage
 from PIL import ExifTags, ImageOps, UnidentifiedImageError
+from PIL import Image as PillowImage
 
 from idemnet.errors import BadInputError
 from idemnet.recipes import Image

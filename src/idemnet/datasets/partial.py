@@ -17,7 +17,8 @@ from typing import Self
 
 from idemnet.datasets.address import Address
 from idemnet.datasets.checksum import CHUNK, Record
-from idemnet.datasets.meter import meter
+from idemnet.datasets.files import make_durable
+from idemnet.datasets.progress import count_bytes
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Partial:
 
     def _hash_what_is_there(self) -> None:
         total = os.fstat(self.body.fileno()).st_size
-        with meter(f"checking what is there of {self.name}", total=total) as advance:
+        with count_bytes(f"checking what is there of {self.name}", total=total) as advance:
             while chunk := self.body.read(CHUNK):
                 self.digest.update(chunk)
                 self.size += len(chunk)
@@ -105,11 +106,7 @@ class Partial:
         os.fsync(self.body.fileno())
         Record(self.size, self.digest.hexdigest()).write(path, self.folder)
         (self.folder / "body").replace(path)
-        descriptor = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        make_durable(path.parent)
         self.discard()
 
     def discard(self) -> None:

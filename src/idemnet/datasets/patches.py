@@ -77,7 +77,7 @@ def _write_block(folder: Path, name: str, block: PatchBlock) -> list[list[Any]]:
     path = place_inside(folder, f"{block.split}/{PATCHES}")
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
     try:
-        data = memoryview(np.ascontiguousarray(block.patches)).cast("B")
+        data = memoryview(block.patches.tobytes())
         offset = len(header) + block.start * block.patches[0].nbytes
         while data:
             written = os.pwrite(descriptor, data, offset)
@@ -117,4 +117,6 @@ def _header(length: int, size: int) -> bytes:
 def _read_index(path: Path) -> tuple[PatchRow, ...]:
     with path.open(newline="", encoding="utf-8") as file:
         _, *rows = csv.reader(file)
-    return tuple(PatchRow(sequence, frame, *map(int, numbers)) for sequence, frame, *numbers in rows)
+    return tuple(
+        PatchRow(sequence, frame, *map(int, numbers)) for sequence, frame, *numbers in rows
+    )

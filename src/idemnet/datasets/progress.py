@@ -2,56 +2,76 @@
 
 import logging
 import time
-from types import TracebackType
-from typing import Self
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as RichProgress
-from rich.progress import TimeRemainingColumn
+from rich.filesize import decimal
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 
 logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LINES = 30.0
 
+Advance = Callable[[int], None]
 
-class Progress:
-    """Counts items towards a known total, with an estimate of the time left."""
 
-    def __init__(self, title: str, total: int) -> None:
-        self.title, self.total = title, total
-        self.started = self.said = time.monotonic()
-        self.bar = RichProgress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self.on_terminal = self.bar.console.is_terminal
-        self.task = self.bar.add_task(title, total=total)
+def count_bytes(
+    title: str, *, done: int = 0, total: int | None = None
+) -> AbstractContextManager[Advance]:
+    """Give a function to be told of every so many bytes more."""
+    return _meter(title, done, total, decimal, [DownloadColumn(), TransferSpeedColumn()])
 
-    def __enter__(self) -> Self:
-        if self.on_terminal:
-            self.bar.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self.on_terminal:
-            self.bar.stop()
+def count_items(title: str, *, total: int) -> AbstractContextManager[Advance]:
+    """Give a function to be told of every so many items more."""
+    return _meter(title, 0, total, str, [MofNCompleteColumn()])
 
-    def update(self, done: int) -> None:
-        self.bar.update(self.task, completed=done)
-        now = time.monotonic()
-        if not self.on_terminal and now - self.said > SECONDS_BETWEEN_LINES:
-            self.said = now
-            left = (now - self.started) * (self.total - done) / max(done, 1)
-            logger.info("%s: %d of %d, about %.0f s left", self.title, done, self.total, left)
+
+@contextmanager
+def _meter(
+    title: str,
+    done: int,
+    total: int | None,
+    shown: Callable[[int], str],
+    columns: list[ProgressColumn],
+) -> Iterator[Advance]:
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _lines(title, done, total, shown)
+        return
+    text = TextColumn("{task.description}")
+    left = TimeRemainingColumn()
+    with Progress(text, BarColumn(), *columns, left, console=console, transient=True) as bar:
+        task = bar.add_task(escape(title), total=total, completed=done)
+        yield lambda count: bar.advance(task, count)
+
+
+def _lines(title: str, done: int, total: int | None, shown: Callable[[int], str]) -> Advance:
+    came, begun = 0, time.monotonic()
+    said = begun
+
+    def advance(count: int) -> None:
+        nonlocal came, said
+        came, now = came + count, time.monotonic()
+        if now - said < SECONDS_BETWEEN_LINES:
+            return
+        said, rate = now, came / max(now - begun, 1e-9)
+        so_far, speed = shown(done + came), f"{shown(round(rate))}/s"
+        if total is None:
+            logger.info("%s: %s, %s", title, so_far, speed)
+            return
+        left = (total - done - came) / max(rate, 1e-9)
+        logger.info("%s: %s of %s, %s, about %.0f s left", title, so_far, shown(total), speed, left)
+
+    return advance

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from idemnet.datasets.files import check_free_disk, make_durable, some, write_whole
+from idemnet.datasets.files import check_free_disk, make_durable, shown, some, write_whole
 from idemnet.datasets.workers import Write, run_jobs
 from idemnet.errors import BadInputError
 from idemnet.recipes import Plan, Recipe
@@ -88,7 +88,7 @@ def publish(
 ) -> None:
     """Make what the recipe describes and publish it, unless it is already there."""
     if published_fingerprint(folder) == recipe.fingerprint:
-        logger.info("%s: unchanged, nothing to do", folder)
+        logger.info("%s: unchanged, nothing to do", shown(folder))
         return
     started = time.monotonic()
     plan = recipe.plan()
@@ -96,7 +96,7 @@ def publish(
     check_free_disk(staging, plan.bytes_needed)
     files = staging / "files"
     if plan.jobs:
-        items = run_jobs(plan.jobs, files, staging / "journals", write, folder.name)
+        items = run_jobs(plan.jobs, files, staging / "journals", write, shown(folder))
         root, entries = ".", finish(files, items, plan)
     else:
         root, entries = _point_at(plan.uses.root, folder), plan.uses.files
@@ -110,7 +110,7 @@ def publish(
     write_whole(files / MANIFEST, [text.encode()])
     _move_into_place(files, folder)
     shutil.rmtree(staging)
-    logger.info("%s: %d files in %.1f s", folder, len(entries), time.monotonic() - started)
+    logger.info("%s: %d files in %.1f s", shown(folder), len(entries), time.monotonic() - started)
 
 
 def _staging(folder: Path, fingerprint: str) -> Path:

@@ -68,7 +68,9 @@ def image_files(manifest: Manifest) -> Mapping[str, ImageFile]:
 
 
 def _sequences(images: Mapping[str, ImageFile], where: str) -> list[FrameSequence]:
-    frames = place_files((name for name in images if "/depth/" not in name), "frames", where)
+    frames = place_files(
+        (name for name in images if not name.startswith("depth/")), "frames", where
+    )
     return [
         ImageSequence(split, sequence, tuple(images[frame.name] for frame in group))
         for (split, sequence), group in groupby(frames, lambda place: (place.split, place.sequence))

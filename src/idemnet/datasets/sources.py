@@ -1,4 +1,4 @@
-"""Where raw data comes from: an archive, a folder, videos, or the photographs for our own scenes."""
+"""Where raw data comes from: an archive, a folder, videos, or photographs for our own scenes."""
 
 import io
 import os
@@ -9,7 +9,7 @@ from typing import Any
 
 from kedro.io import AbstractDataset
 
-from idemnet.datasets.archive import Archive
+from idemnet.datasets.archive import Archive, Member
 from idemnet.datasets.download import fetch
 from idemnet.datasets.images import ImageFile, is_image, open_image
 from idemnet.datasets.photographs import PHOTOGRAPHS
@@ -97,18 +97,26 @@ def _plan_archive(source: SourceParameters, archives: Path) -> Plan:
         _check_size((image.height, image.width), source.expected, f"{path}: {place.name}")
     names = [place.name for place in places]
     groups = [names[at : at + MEMBERS_PER_JOB] for at in range(0, len(names), MEMBERS_PER_JOB)]
-    jobs = [Job(tuple(group), partial(_unpack, archive)) for group in groups]
+    jobs = [
+        Job(tuple(group), partial(_unpack, archive.path, [members[name] for name in group]))
+        for group in groups
+    ]
     size = sum(members[name].size for name in names)
     return Plan(jobs, {"layout": source.layout}, bytes_needed=size)
 
 
-def _unpack(archive: Archive, wanted: Collection[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
-    members = {member.name: member for member in archive.members}
-    for name in wanted:
-        yield name, archive.read(members[name])
+def _unpack(
+    path: Path, members: Sequence[Member], wanted: Collection[str]
+) -> Iterator[tuple[str, Iterator[bytes]]]:
+    archive = Archive(path, tuple(members))
+    for member in members:
+        if member.name in wanted:
+            yield member.name, archive.read(member)
 
 
-def _plan_folder(source: SourceParameters, folder: Path, files: Mapping[str, os.stat_result]) -> Plan:
+def _plan_folder(
+    source: SourceParameters, folder: Path, files: Mapping[str, os.stat_result]
+) -> Plan:
     places = place_files(files, source.layout, str(folder))
     check_structure(places, source.expected, str(folder))
     for place in _one_of_each_sequence(places):

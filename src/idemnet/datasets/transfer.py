@@ -11,8 +11,8 @@ import requests
 from rich.filesize import decimal
 
 from idemnet.datasets.address import Address
-from idemnet.datasets.meter import meter
 from idemnet.datasets.partial import Origin, Partial
+from idemnet.datasets.progress import count_bytes
 from idemnet.errors import BadInputError
 
 CHUNK = 1 << 16
@@ -184,7 +184,7 @@ def _check_room(response: requests.Response, partial: Partial) -> None:
 
 def _receive(response: requests.Response, partial: Partial) -> None:
     total = partial.origin.total
-    with meter(f"downloading {partial.name}", done=partial.size, total=total) as advance:
+    with count_bytes(f"downloading {partial.name}", done=partial.size, total=total) as advance:
         for chunk in response.iter_content(CHUNK):
             begun = partial.size >= 4
             partial.append(chunk)

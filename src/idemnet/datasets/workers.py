@@ -5,7 +5,6 @@ and the next one asks each job only for what is missing.
 """
 
 import json
-import logging
 import multiprocessing
 import os
 import threading
@@ -15,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
-from idemnet.datasets.progress import Progress
+from idemnet.datasets.progress import count_items
 from idemnet.recipes import Job
 
 Write = Callable[[Path, str, Any], Any]
@@ -39,7 +38,7 @@ def run_jobs(
     finished = context.Value("q", 0)
     total = sum(len(job.names) for job in jobs)
     with (
-        Progress(title, total) as progress,
+        count_items(title, total=total) as advance,
         ProcessPoolExecutor(
             min(cores(), max(1, len(jobs))), context, _start_worker, (finished,)
         ) as pool,
@@ -48,16 +47,19 @@ def run_jobs(
             pool.submit(_run_job, job, folder, journals / f"{number}.jsonl", write)
             for number, job in enumerate(jobs)
         ]
-        _wait_for(futures, lambda: progress.update(finished.value))
+        _wait_for(futures, finished, advance)
         return {name: entry for future in futures for name, entry in future.result().items()}
 
 
-def _wait_for(futures: Sequence[Future[dict[str, Any]]], tick: Callable[[], None]) -> None:
-    pending = set(futures)
+def _wait_for(
+    futures: Sequence[Future[dict[str, Any]]], finished: Any, advance: Callable[[int], None]
+) -> None:
+    pending, shown = set(futures), 0
     try:
         while pending:
             done, pending = wait(pending, timeout=0.25)
-            tick()
+            advance(finished.value - shown)
+            shown = finished.value
             for future in done:
                 future.result()
     except BrokenProcessPool as error:

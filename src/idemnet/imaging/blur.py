@@ -36,7 +36,9 @@ class Centre:
         return self.frame + self.levels[-1] // 2
 
 
-def find_centres(sequence: FrameSequence, synthesis: SynthesisParameters) -> tuple[list[Centre], int]:
+def find_centres(
+    sequence: FrameSequence, synthesis: SynthesisParameters
+) -> tuple[list[Centre], int]:
     """Choose the frames to blur around, and count those whose widest window does not fit.
 
     Raises:

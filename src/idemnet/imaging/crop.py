@@ -28,4 +28,5 @@ def cut_patches(image: Image, grid: list[tuple[int, int]], size: int) -> NDArray
 
 def contrast(patches: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Give each patch's standard deviation of grey values, 0-255."""
-    return patches.mean(axis=3).std(axis=(1, 2))
+    deviation: NDArray[np.float64] = patches.mean(axis=3).std(axis=(1, 2))
+    return deviation

@@ -60,8 +60,7 @@ def _plan(pairs: Sequence[Pair], parameters: CropParameters) -> Plan:
     by_split: dict[Split, list[Pair]] = {"train": [], "validation": []}
     for pair in pairs:
         if pair.split != "test":
-            split = "validation" if pair.sequence in held_out else pair.split
-            by_split[split].append(pair)
+            by_split["validation" if pair.sequence in held_out else pair.split].append(pair)
     if not by_split["train"]:
         raise BadInputError("there is no training sequence")
     lengths: dict[Split, int] = {}

@@ -35,16 +35,13 @@ def render_scenes(scene: SceneParameters, sources: Sources) -> Recipe:
     }
     jobs = [
         Job(
-            tuple(f"{split}/scene_{number:03d}/{frame:06d}.png" for frame in range(scene.frames))
-            + (f"depth/{split}/scene_{number:03d}.png",),
+            (*_frame_names(scene, split, number), _depth_name(split, number)),
             partial(_render, scene, split, number, sources.photographs(split)),
         )
         for split, count in splits.items()
         for number in range(count)
     ]
-    return Recipe(
-        fingerprint("download", VERSION, scene), lambda: Plan(jobs, {"layout": "frames"})
-    )
+    return Recipe(fingerprint("download", VERSION, scene), lambda: Plan(jobs, {"layout": "frames"}))
 
 
 def _render(
@@ -55,9 +52,16 @@ def _render(
     wanted: Collection[str],
 ) -> Iterator[tuple[str, Any]]:
     frames = render_frames(scene, split, number, photographs)
-    for frame, image in enumerate(frames):
-        name = f"{split}/scene_{number:03d}/{frame:06d}.png"
+    for name, image in zip(_frame_names(scene, split, number), frames, strict=True):
         if name in wanted:
             yield name, image
     depth = render_depth(scene, split, number, photographs)
-    yield f"depth/{split}/scene_{number:03d}.png", np.rint(depth * 65535).astype(np.uint16)
+    yield _depth_name(split, number), np.rint(depth * 65535).astype(np.uint16)
+
+
+def _frame_names(scene: SceneParameters, split: Split, number: int) -> list[str]:
+    return [f"{split}/scene_{number:03d}/{frame:06d}.png" for frame in range(scene.frames)]
+
+
+def _depth_name(split: Split, number: int) -> str:
+    return f"depth/{split}/scene_{number:03d}.png"

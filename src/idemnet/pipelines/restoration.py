@@ -17,6 +17,4 @@ def create_pipeline(task: str) -> Pipeline:
         node(SYNTHESIZE[task], ["raw", "params:synthesize"], "pairs", name="synthesize"),
         node(crop, ["pairs", "params:crop"], "patches", name="crop"),
     ]
-    return Pipeline(
-        [step.tag(step.name) for step in steps], namespace=task, inputs={"sources"}
-    )
+    return Pipeline([step.tag(step.name) for step in steps], namespace=task, inputs={"sources"})

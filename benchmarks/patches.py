@@ -1,0 +1,73 @@
+"""Random 256x256 crops: from the patch store against decoding PNG patches of the same size.
+
+Promise: at least 10x as many per second. Both are measured in turn, several times, in one run.
+"""
+
+import random
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from idemnet.datasets.folder import write_image
+from idemnet.datasets.images import decode_image
+from idemnet.datasets.pairs import PairsDataset
+from idemnet.datasets.patches import PatchesDataset
+from idemnet.datasets.raw import RawDataset
+from idemnet.datasets.sources import SourcesOnDisk
+from idemnet.parameters import (
+    CropParameters,
+    SceneParameters,
+    SourceParameters,
+    SynthesisParameters,
+)
+from idemnet.pipelines.crop import crop
+from idemnet.pipelines.download import download
+from idemnet.pipelines.synthesize import synthesize_blur
+from idemnet.recipes import PatchReader
+
+ROUNDS, PAIRS = 5, 200
+
+
+def prepare(place: Path) -> PatchReader:
+    scene = SceneParameters(train=2, validation=1, test=1, frames=37, height=720, width=1280)
+    raw = RawDataset(str(place / "raw"), {"raw": "set"})
+    raw.save(download(SourceParameters(builtin=scene), SourcesOnDisk(place)))
+    pairs = PairsDataset(str(place / "pairs"), {"pairs": "set"})
+    pairs.save(synthesize_blur(raw.load(), SynthesisParameters()))
+    patches = PatchesDataset(str(place / "patches"), {"patches": "set"})
+    patches.save(crop(pairs.load(), CropParameters(size=512, stride=256)))
+    return patches.load().splits["train"]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        train = prepare(Path(place))
+        for number in range(PAIRS):  # the same pictures as 256x256 PNG files, two for each pair
+            for kind, image in zip("ab", train.read(number, 0, 0, 256), strict=True):
+                write_image(Path(place, "png"), f"{number}{kind}.png", image)
+        ratios = []
+        for seed in range(ROUNDS):
+            draw = random.Random(seed)
+            begun = time.perf_counter()
+            for _ in range(PAIRS):
+                number = draw.randrange(len(train.rows))
+                train.read(number, draw.randrange(257), draw.randrange(257), 256)
+            store = time.perf_counter() - begun
+            begun = time.perf_counter()
+            for _ in range(PAIRS):
+                number = draw.randrange(PAIRS)
+                for kind in "ab":
+                    path = Path(place, "png", f"{number}{kind}.png")
+                    decode_image(path.read_bytes(), path.name)
+            png = time.perf_counter() - begun
+            ratios.append(png / store)
+            print(
+                f"  {2 * PAIRS / store:,.0f} crops/s from the store, {2 * PAIRS / png:,.0f} from PNG"
+            )
+    print(f"patch store / PNG patches:   {median(ratios):.1f} (at least 10.0)")
+    assert median(ratios) >= 10
+
+
+if __name__ == "__main__":
+    main()
