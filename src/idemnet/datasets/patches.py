@@ -21,6 +21,7 @@ from idemnet.datasets.files import place_inside, write_whole
 from idemnet.datasets.folder import PublishedDataset
 from idemnet.datasets.preview import ImagePreview, contact_sheet
 from idemnet.datasets.published import FileEntry, publish, read_manifest
+from idemnet.errors import BadInputError
 from idemnet.recipes import Image, PatchBlock, Patches, PatchRow, Plan, Recipe
 
 PATCHES, INDEX = "patches.npy", "index.csv"
@@ -100,6 +101,8 @@ def _finish(folder: Path, items: Mapping[str, Any], plan: Plan) -> Mapping[str, 
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         files[f"{split}/{PATCHES}"] = (array.stat().st_size, sha256)
         rows = [row for name, part in items.items() if name.startswith(f"{split}/") for row in part]
+        if not rows:
+            raise BadInputError(f"min_contrast leaves no patch of {split}, a lower one is needed")
         text = io.StringIO(newline="")
         csv.writer(text).writerows([[field.name for field in fields(PatchRow)], *rows])
         entry = write_whole(folder / split / INDEX, [text.getvalue().encode()])

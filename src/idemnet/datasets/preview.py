@@ -19,7 +19,7 @@ def contact_sheet(images: Sequence[Image], columns: int = 3) -> ImagePreview:
     """Lay images out in rows, all at one size."""
     width = max(1, round(images[0].shape[1] * HEIGHT / images[0].shape[0]))
     size = (width, HEIGHT)
-    tiles: list[Image] = [cv2.resize(one, size, interpolation=cv2.INTER_AREA) for one in images]
+    tiles = [np.uint8(cv2.resize(one, size, interpolation=cv2.INTER_AREA)) for one in images]
     blank = np.full_like(tiles[0], 255)
     rows = [tiles[at : at + columns] for at in range(0, len(tiles), columns)]
     full = [np.hstack(row + [blank] * (min(columns, len(tiles)) - len(row))) for row in rows]
