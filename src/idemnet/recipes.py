@@ -1,10 +1,6 @@
 """What one step hands to the next: results described, not yet computed."""
 
-import hashlib
-import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray

@@ -44,6 +44,7 @@ def fetch(
 
     Raises:
         BadInputError: If no address has it; for each, says what was expected and what was got.
+
     """
     refusals: list[str] = []
     remote: list[Address] = []
