@@ -91,7 +91,7 @@ def _naming(path: Path) -> Iterator[None]:
     except BadInputError as error:
         raise BadInputError(f"archive {path}: {error}") from error
     except OSError as error:
-        raise BadInputError(f"archive {path} cannot be read: {error.strerror}") from error
+        raise BadInputError(f"archive {path} cannot be read: {error.strerror or error}") from error
 
 
 @contextmanager
