@@ -4,9 +4,9 @@ The YAML files under conf/ are read into these classes before any node runs. A k
 or a value that breaks a rule, ends the run before it has touched a file.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
 
 def _odd(window: int) -> int:

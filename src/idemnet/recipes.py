@@ -1,6 +1,10 @@
 """What one step hands to the next: results described, not yet computed."""
 
-from collections.abc import Callable
+import hashlib
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
