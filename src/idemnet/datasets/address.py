@@ -26,6 +26,7 @@ class Address:
 
         Raises:
             BadInputError: If it is not an http or https address.
+
         """
         try:
             parts = urlsplit(text.strip())
@@ -54,6 +55,7 @@ class Address:
 
         Raises:
             BadInputError: If it leads where no download may go.
+
         """
         try:
             joined = urljoin(self.url, location)

@@ -54,6 +54,7 @@ class Archive:
 
         Raises:
             BadInputError: If one of them is wrong: then nothing in the archive is to be trusted.
+
         """
         with _naming(path), path.open("rb") as file:
             span = find_directory(file)
@@ -68,6 +69,7 @@ class Archive:
         Raises:
             BadInputError: If it is not, to the last bit, what the directory says; whatever came
                 before must then be thrown away.
+
         """
         with _naming(self.path), _naming_member(member.name), self.path.open("rb") as file:
             size, crc = 0, 0
@@ -89,7 +91,7 @@ def _naming(path: Path) -> Iterator[None]:
     except BadInputError as error:
         raise BadInputError(f"archive {path}: {error}") from error
     except OSError as error:
-        raise BadInputError(f"archive {path} cannot be read: {error.strerror}") from error
+        raise BadInputError(f"archive {path} cannot be read: {error.strerror or error}") from error
 
 
 @contextmanager

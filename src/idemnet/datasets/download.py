@@ -44,6 +44,7 @@ def fetch(
 
     Raises:
         BadInputError: If no address has it; for each, says what was expected and what was got.
+
     """
     refusals: list[str] = []
     remote: list[Address] = []
@@ -83,7 +84,9 @@ def _is_here(path: Path, sha256: str | None, *, downloaded: bool) -> bool:
     try:
         got = record.sha256 if record else hash_file(path)
     except OSError as error:
-        raise BadInputError(f"{path}: expected a readable file, got: {error.strerror}") from error
+        raise BadInputError(
+            f"{path}: expected a readable file, got: {error.strerror or error}"
+        ) from error
     if got != sha256:
         hint = ": remove it to download it again, or correct the sha256" if downloaded else ""
         raise BadInputError(f"{path}: expected sha256 {sha256}, got {got}{hint}")
@@ -166,4 +169,6 @@ def _disk_errors(folder: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in FULL:
             raise NoRoomError(f"{folder}: {error.strerror}") from error
-        raise BadInputError(f"expected to write to {folder}, got: {error.strerror}") from error
+        raise BadInputError(
+            f"expected to write to {folder}, got: {error.strerror or error}"
+        ) from error

@@ -29,18 +29,29 @@ class NoRoomError(BadInputError):
     """The disk is too full, whatever the address."""
 
 
+class _Session(requests.Session):
+    """Leaves redirects to us: requests would read their bodies, however long."""
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        return None
+
+    def location(self, response: requests.Response) -> str | None:
+        return super().get_redirect_target(response)
+
+
 def transfer(address: Address, partial: Partial, timeout: float) -> None:
     """Ask for the bytes that are missing and append them.
 
     Raises:
         BrokenTransferError: If it is worth another try; what came is kept.
         BadInputError: If it is not.
+
     """
     if partial.whole:
         return
     with (
         _plain_errors(partial, timeout),
-        requests.Session() as session,
+        _Session() as session,
         _ask(session, address, _range(partial), timeout) as response,
     ):
         if _settle(response, partial):
@@ -97,7 +108,7 @@ def _range(partial: Partial) -> dict[str, str]:
 
 
 def _ask(
-    session: requests.Session, address: Address, headers: dict[str, str], timeout: float
+    session: _Session, address: Address, headers: dict[str, str], timeout: float
 ) -> requests.Response:
     """Follow redirects one by one, each looked at before it is followed."""
     for _ in range(HOPS):
@@ -109,7 +120,7 @@ def _ask(
             stream=True,
             allow_redirects=False,
         )
-        location = session.get_redirect_target(response)
+        location = session.location(response)
         if location is None:
             return response
         response.close()
@@ -132,8 +143,9 @@ def _settle(response: requests.Response, partial: Partial) -> bool:
 
 
 def _start_over(partial: Partial, reason: str) -> None:
+    known = f"{partial.size} bytes and the rest of the file"
     partial.restart(Origin(partial.origin.key))
-    raise BrokenTransferError(f"expected the rest of a file, got one that {reason}")
+    raise BrokenTransferError(f"expected {known}, got one that {reason}")
 
 
 def _check_head(response: requests.Response) -> None:
