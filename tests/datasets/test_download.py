@@ -13,16 +13,18 @@ import time
 import zipfile
 
 import pytest
-from http_server import Server, says, until_closed, whole
 
-from idemnet.datasets import meter
+from idemnet.datasets import progress
 from idemnet.datasets.address import Address
 from idemnet.datasets.download import fetch
 from idemnet.errors import BadInputError
 
+from .http_server import Server, says, until_closed, whole
+
 CHILD = """
 import json, resource, sys
 from pathlib import Path
+from idemnet.datasets import progress
 from idemnet.datasets.download import fetch
 given = json.loads(sys.argv[1])
 if given["most"]:
@@ -529,7 +531,7 @@ def test_name_of_the_file_is_safe(path, name):
 
 
 def test_log_lines_tell_how_far_it_is(server, tmp_path, caplog, monkeypatch):
-    monkeypatch.setattr(meter, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
     caplog.set_level(logging.INFO)
     get(server.on("/a.zip", whole(DATA)), tmp_path)
     assert "downloading a.zip: 1.0 MB of 1.0 MB" in caplog.text
