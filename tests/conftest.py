@@ -42,6 +42,7 @@ class Project:
         self.folder = folder
         folder.mkdir(parents=True)
         for name in (
+            "src",
             "conf",
             ".telemetry",
             "pyproject.toml",
@@ -52,7 +53,6 @@ class Project:
             source = REPOSITORY / name
             copy = shutil.copytree if source.is_dir() else shutil.copy
             copy(source, folder / name)
-        (folder / "src").symlink_to(REPOSITORY / "src")
         self.set_parameters(SMALL)
 
     def set_parameters(self, parameters: dict, env: str = "local") -> None:

@@ -1,0 +1,159 @@
+"""The first three steps, run as a person runs them."""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+
+STEPS = {"download": "data/01_raw", "synthesize": "data/03_primary", "crop": "data/05_model_input"}
+
+
+def made(output: str) -> set[str]:
+    """Which steps did work, by what the log says."""
+    return {step for step, folder in STEPS.items() if f"{folder}/deblur/builtin: " in output
+            and f"{folder}/deblur/builtin: unchanged" not in output}  # fmt: skip
+
+
+def test_everything_is_there_after_one_command(prepared):
+    names = set(prepared.bytes_below())
+    for name in (
+        "01_raw/deblur/builtin/train/scene_000/000018.png",
+        "01_raw/deblur/builtin/depth/test/scene_000.png",
+        "03_primary/deblur/builtin/validation/scene_000/blurred_05/000009.png",
+        "03_primary/deblur/builtin/test/scene_000/sharp/000009.png",
+        "05_model_input/deblur/builtin/train/patches.npy",
+        "05_model_input/deblur/builtin/validation/index.csv",
+    ):
+        assert name in names
+    assert not any("/." in name or name.startswith(".") for name in names)
+
+
+def test_a_second_run_does_no_work_and_says_so(project):
+    project.run("kedro", "run", "--pipeline=prepare_deblur")
+    before = {path: path.stat().st_mtime_ns for path in project.folder.glob("data/**/*.png")}
+    begun = time.monotonic()
+    output = project.run("kedro", "run", "--pipeline=prepare_deblur").stdout
+    assert time.monotonic() - begun < 20
+    assert output.count("unchanged, nothing to do") == 3
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+
+    project.run("kedro", "run", "--params=deblur.crop.stride=8", "--pipeline=prepare_deblur")
+    output = project.run("kedro", "run").stdout  # back to what conf says: crop alone depends on it
+    assert made(output) == {"crop"}
+
+    params = "--params=deblur.synthesize.response=gamma"
+    assert made(project.run("kedro", "run", params).stdout) == {"synthesize", "crop"}
+
+
+def test_one_step_runs_by_its_tag(project):
+    output = project.run("kedro", "run", "--pipeline=train_deblur", "--tags=download").stdout
+    assert made(output) == {"download"}
+    late = project.run("kedro", "run", "--tags=crop", check=False)
+    assert late.returncode == 1
+    assert "nothing is published here yet" in late.stdout + late.stderr
+
+
+def test_wrong_parameters_are_refused_before_anything_runs(project):
+    project.set_parameters(
+        {
+            "deblur": {
+                "source": {"builtin": {"height": -1, "colour": "red"}},
+                "synthesize": {"levels": [5, 6]},
+                "crop": {"size": 64, "stride": "wide"},
+            },
+            "debblur": {},
+        }
+    )
+    refused = project.run("kedro", "run", check=False)
+    assert refused.returncode == 1
+    text = refused.stdout + refused.stderr
+    for fault in (
+        "deblur.source.builtin.height = -1: Input should be greater than or equal to 32",
+        "deblur.source.builtin.colour = 'red': Extra inputs are not permitted",
+        "deblur.synthesize.levels.1 = 6: must be odd, so that one frame stands in the middle",
+        "deblur.crop.stride = 'wide': Input should be a valid integer",
+        "unknown parameter: debblur",
+    ):
+        assert fault in text, text
+    assert "Traceback" not in text
+    assert not (project.folder / "data").exists()
+
+
+def test_a_patch_larger_than_the_image_is_refused_before_anything_runs(project):
+    refused = project.run("kedro", "run", "--params=deblur.crop.size=49", check=False)
+    assert refused.returncode == 1
+    assert "crop.size = 49 must fit into the image: source.builtin is 48x64" in refused.stderr
+    assert not (project.folder / "data").exists()
+
+
+def test_other_places_hash_seeds_and_runs_give_the_same_bytes(make_project, prepared):
+    strange = make_project("a b/ünï 模糊 #1 %20")
+    os.environ["PYTHONHASHSEED"] = "7"
+    try:
+        strange.run("kedro", "run", "--pipeline=prepare_deblur")
+    finally:
+        del os.environ["PYTHONHASHSEED"]
+    assert strange.bytes_below() == prepared.bytes_below()
+
+
+@pytest.mark.parametrize("layer", ["01_raw", "03_primary", "05_model_input"])
+def test_a_run_killed_in_any_step_ends_with_the_same_bytes_when_run_again(project, prepared, layer):
+    run = project.start("kedro", "run", "--pipeline=prepare_deblur")
+    parent = project.folder / "data" / layer / "deblur"
+    while run.poll() is None and not any(parent.glob(".builtin.*/journals/*")):
+        time.sleep(0.002)
+    os.kill(run.pid, signal.SIGKILL)
+    run.communicate()
+    assert run.returncode == -signal.SIGKILL
+    assert not (parent / "builtin").exists()
+    project.run("kedro", "run", "--pipeline=prepare_deblur")
+    assert project.bytes_below() == prepared.bytes_below()
+
+
+def test_of_two_runs_at_once_one_is_told_who_holds_the_data(project):
+    first = project.start("kedro", "run", "--pipeline=prepare_deblur")
+    while not (project.folder / "data" / ".run.lock").exists() and first.poll() is None:
+        time.sleep(0.002)
+    second = project.run("kedro", "run", check=False)
+    output, _ = first.communicate()
+    assert first.returncode == 0, output
+    assert second.returncode == 1
+    assert f"data is in use by process {first.pid}: " in second.stderr
+    assert "kedro run --pipeline=prepare_deblur" in second.stderr
+    project.run("kedro", "run")  # the lock went with its owner
+
+
+def test_data_sets_live_side_by_side(project):
+    """conf/paper, with a tiny GOPRO_Large in a local zip, beside the built-in set."""
+    import zipfile
+
+    import numpy as np
+    import yaml
+
+    from idemnet.datasets.images import encode_png
+
+    project.run("kedro", "run", "--pipeline=prepare_deblur")
+    before = project.bytes_below()
+    archive = project.folder / "GOPRO Large.zip"
+    image = encode_png(np.zeros((64, 64, 3), np.uint8))
+    with zipfile.ZipFile(archive, "w") as file:
+        for name in ("train/GOPR0001_07_00", "train/GOPR0002_11_00", "test/GOPR0003_11_00"):
+            for role in ("blur", "blur_gamma", "sharp"):
+                file.writestr(f"GOPRO_Large/{name}/{role}/000001.png", image)
+    sources = project.folder / "conf/paper/sources.yml"
+    settings = yaml.safe_load(sources.read_text())
+    settings["deblur"]["source"]["archive"]["addresses"] = [str(archive)]
+    settings["deblur"]["source"]["expected"] = {"train_sequences": 2, "height": 64, "width": 64}
+    sources.write_text(yaml.safe_dump(settings))
+    project.set_parameters({"deblur": {"crop": {"size": 32, "stride": 32}}}, env="paper")
+    (project.folder / "conf/paper/parameters_deblur.yml").unlink()
+    project.run("kedro", "run", "--env=paper", "--pipeline=prepare_deblur")
+    after = project.bytes_below()
+    assert {name: after[name] for name in before} == before
+    manifest = json.loads(after["03_primary/deblur/gopro/manifest.json"])
+    assert [(pair["sequence"], pair["level"]) for pair in manifest["about"]["pairs"]] == [
+        ("GOPR0003_11_00", 11), ("GOPR0001_07_00", 7), ("GOPR0002_11_00", 11),
+    ]  # fmt: skip
+    assert "03_primary/deblur/gopro/train/GOPR0001_07_00/blur/000001.png" not in after

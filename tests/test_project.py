@@ -1,0 +1,85 @@
+"""The two graphs agree, and the repository holds what it should."""
+
+import re
+import subprocess
+
+import pytest
+import yaml
+from kedro.config import OmegaConfigLoader
+from kedro.io import DataCatalog
+
+from idemnet.pipeline_registry import register_pipelines
+
+from .conftest import REPOSITORY
+
+DVC = yaml.safe_load((REPOSITORY / "dvc.yaml").read_text())
+PARAMS = yaml.safe_load((REPOSITORY / "params.yaml").read_text())
+
+
+def loader(env: str) -> OmegaConfigLoader:
+    return OmegaConfigLoader(
+        str(REPOSITORY / "conf"), env=env, base_env="base", default_run_env="local",
+        config_patterns={"parameters": ["parameters*", "sources*"]},
+        merge_strategy={"parameters": "soft", "globals": "soft"},
+    )  # fmt: skip
+
+
+def test_the_pipelines_have_their_names():
+    names = set(register_pipelines())
+    assert {"__default__", "prepare_deblur", "train_deblur"} <= names
+    default, train = (register_pipelines()[name] for name in ("__default__", "train_deblur"))
+    assert default.nodes == train.nodes
+
+
+def test_every_stage_is_a_step_of_a_pipeline_with_its_path_in_the_catalog():
+    pipelines = register_pipelines()
+    catalog = DataCatalog.from_config(loader("base")["catalog"])
+    for name, stage in DVC["stages"].items():
+        for task, dataset in PARAMS["dataset"].items():
+            command = stage["do"]["cmd"].replace("${key}", task)
+            pipeline = pipelines[re.search(r"--pipeline=(\w+)", command)[1]]
+            [step] = pipeline.only_nodes_with_tags(re.search(r"--tags=(\w+)", command)[1]).nodes
+            assert step.name == f"{task}.{name}"
+            [[out, options]] = stage["do"]["outs"][0].items()
+            assert options == {"persist": True}
+            out = out.replace("${key}", task).replace("${item}", dataset)
+            [output] = step.outputs
+            assert catalog.get(output)._describe()["folder"] == out
+
+
+@pytest.mark.parametrize("env", ["base", "paper"])
+def test_what_dvc_watches_is_said_in_every_environment(env):
+    for stage in DVC["stages"].values():
+        for watched in stage["do"]["params"]:
+            [[path, [key]]] = watched.items()
+            path = path.replace("${env}", env).replace("${key}", "deblur")
+            group, name = key.replace("${key}", "deblur").split(".")
+            assert name in yaml.safe_load((REPOSITORY / path).read_text())[group]
+
+
+def test_dvc_and_kedro_name_the_same_data_sets():
+    assert PARAMS["env"] == "base"
+    assert PARAMS["dataset"] == loader("base")["globals"]["dataset"]
+    assert loader("paper")["globals"]["dataset"]["deblur"] == "gopro"
+
+
+@pytest.mark.parametrize("env", ["base", "paper"])
+def test_the_parameters_of_every_environment_are_valid(env):
+    from idemnet.hooks import describe_faults
+
+    for task, parameters in loader(env)["parameters"].items():
+        assert describe_faults(task, parameters) == []
+
+
+def test_no_parameter_file_has_anchors_which_dvc_would_ignore():
+    for path in (REPOSITORY / "conf").rglob("*.yml"):
+        assert not re.search(r"^[^#]*:\s*[&*]\w", path.read_text(), re.MULTILINE), path
+
+
+def test_data_never_becomes_code():
+    found = subprocess.run(
+        ["git", "grep", "-nE",
+         r"pickle\.load|weights_only=False|yaml\.load\(|shell=True|\beval\(|\bexec\(", "--", "src"],
+        cwd=REPOSITORY, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert found.stdout == ""
