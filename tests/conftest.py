@@ -71,7 +71,7 @@ class Project:
     def start(self, *command: str) -> subprocess.Popen:
         return subprocess.Popen(
             command, cwd=self.folder, env=environment(), text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
 
     def bytes_below(self, folder: str = "data") -> dict[str, bytes]:

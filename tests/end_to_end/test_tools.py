@@ -1,0 +1,140 @@
+"""The tools around the pipelines: packaging, kedro viz, catalog, ipython, notebooks, make."""
+
+import base64
+import contextlib
+import io
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from PIL import Image
+
+from idemnet.pipeline_registry import register_pipelines
+
+from ..conftest import REPOSITORY, environment
+
+
+def test_the_packaged_wheel_runs_a_pipeline_outside_the_repository(project, prepared, tmp_path):
+    (project.folder / "README.md").write_text("x")
+    project.run("kedro", "package")
+    [wheel] = (project.folder / "dist").glob("*.whl")
+    site, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index"]
+    subprocess.run([*install, "--target", str(site), str(wheel)], check=True)
+    configuration = project.folder / "dist/conf-idemnet.tar.gz"
+    settings = ["train=2", "validation=1", "test=1", "frames=19", "height=48", "width=64"]
+    params = [f"deblur.source.builtin.{one}" for one in settings]
+    params += ["deblur.synthesize.stride=6", "deblur.crop.size=32", "deblur.crop.stride=16"]
+    command = [sys.executable, "-m", "idemnet", "--pipeline=prepare_deblur", "--tags=download",
+               f"--conf-source={configuration}", f"--params={','.join(params)}"]  # fmt: skip
+    run = subprocess.run(
+        command, cwd=elsewhere, env=environment(PYTHONPATH=str(site)), text=True,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    expected = {name: data for name, data in prepared.bytes_below().items() if "01_raw" in name}
+    found = {
+        str(path.relative_to(elsewhere / "data")): path.read_bytes()
+        for path in (elsewhere / "data").rglob("*")
+        if path.is_file() and path.name != ".run.lock"
+    }
+    assert found == expected
+
+
+def test_kedro_viz_shows_the_steps_and_previews_of_images(prepared):
+    port = free_port()
+    server = prepared.start("kedro", "viz", "run", "--no-browser", f"--port={port}")
+    try:
+        nodes = {node["name"]: node for node in get_json(port, "main")["nodes"]}
+        assert {"download", "synthesize", "crop"} <= set(nodes)
+        for name in ("deblur.raw", "deblur.pairs", "deblur.patches"):
+            preview = get_json(port, f"nodes/{nodes[name]['id']}")["preview"]
+            assert Image.open(io.BytesIO(base64.b64decode(preview))).width > 200
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)  # the server has processes of its own
+        server.communicate()
+
+
+def free_port() -> int:
+    """Find a port below the ephemeral ones, which Kedro-Viz refuses."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with contextlib.suppress(OSError), socket.socket() as free:
+            free.bind(("127.0.0.1", port))
+            return port
+
+
+def get_json(port: int, path: str) -> dict:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/{path}") as answer:
+                return json.load(answer)
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+
+
+def test_kedro_registry_catalog_and_ipython(prepared, tmp_path):
+    assert {"prepare_deblur", "train_deblur"} <= set(
+        re.findall(r"- (\w+)", prepared.run("kedro", "registry", "list").stdout)
+    )
+    described = prepared.run("kedro", "catalog", "describe-datasets").stdout
+    assert "deblur.patches" in described
+    script = tmp_path / "look.ipy"
+    script.write_text("print('size', catalog.load('deblur.patches').size, list(pipelines))")
+    assert "size 32 ['__default__'" in prepared.run("kedro", "ipython", str(script)).stdout
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "notebooks").glob("*.ipynb")), ids=str)
+def test_notebooks_run_and_are_stored_without_outputs(path, prepared):
+    notebook = nbformat.read(path, as_version=4)
+    assert all(cell.get("outputs", []) == [] for cell in notebook.cells)
+    assert not any(
+        re.search(r"^\s*(def|class) ", cell.source, re.MULTILINE) for cell in notebook.cells
+    )
+    folder = prepared.folder / "notebooks"
+    folder.mkdir(exist_ok=True)
+    os.environ["MPLBACKEND"] = "agg"
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}}).execute()
+
+
+def test_every_pipeline_and_make_target_the_readme_names_exists():
+    readme = (REPOSITORY / "README.md").read_text()
+    pipelines = register_pipelines()
+    for name in re.findall(r"--pipeline=(\w+)", readme):
+        assert name in pipelines
+    targets = subprocess.run(
+        ["make", "-C", str(REPOSITORY), "help"], capture_output=True, text=True, check=True
+    ).stdout
+    for name in re.findall(r"(?:^|`)make (\w+)", readme, re.MULTILINE):
+        assert f"make {name}" in targets
+    for link in re.findall(r"\]\(([^)h][^)]*)\)", readme):
+        assert (REPOSITORY / link).exists(), link
+
+
+def test_a_second_make_installs_nothing(tmp_path):
+    """Make's own answer to what it would do, in a tree whose environment is newer than its pins."""
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(REPOSITORY / name, tmp_path)
+    installed = tmp_path / ".venv" / "installed"
+    installed.parent.mkdir()
+    would = ["make", "-C", str(tmp_path), "-n", "run"]
+    first = subprocess.run(would, capture_output=True, text=True, check=True).stdout
+    assert "-m venv .venv" in first and "--constraint constraints.txt" in first
+    installed.touch()
+    second = subprocess.run(would, capture_output=True, text=True, check=True).stdout
+    assert "pip install" not in second and "kedro run --pipeline=train_deblur" in second
