@@ -13,8 +13,7 @@ from pydantic import ValidationError
 
 from idemnet.errors import BadInputError
 from idemnet.parameters import TaskParameters
-
-TASKS = ("deblur", "dehaze", "derain")
+from idemnet.pipelines.restoration import SYNTHESIZE
 
 
 class ParameterHooks:
@@ -23,10 +22,9 @@ class ParameterHooks:
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
         parameters = context.config_loader["parameters"]
-        faults = [f"unknown parameter: {key}" for key in parameters if key not in TASKS]
-        for task in TASKS:
-            if task in parameters:
-                faults += describe_faults(task, parameters[task])
+        faults = [f"  {key}: is no task" for key in parameters if key not in SYNTHESIZE]
+        for task in SYNTHESIZE:
+            faults += describe_faults(task, parameters.get(task, {}))
         if faults:
             raise click.ClickException("wrong parameters, nothing was run:\n" + "\n".join(faults))
 

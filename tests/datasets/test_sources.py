@@ -1,5 +1,6 @@
 """Raw data from archives, folders and videos: found, checked, and used in place where it lies."""
 
+import hashlib
 import zipfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from idemnet.datasets.sources import SourcesOnDisk
 from idemnet.errors import BadInputError
 from idemnet.parameters import SourceParameters
 
+from .http_server import Server, says, whole
 from .test_video import write_video
 
 
@@ -168,3 +170,21 @@ def test_videos_with_one_name_are_refused(tmp_path):
     recipe = SourcesOnDisk(tmp_path).videos(source(kind="videos", videos={"path": str(folder)}))
     with pytest.raises(DatasetError, match="two videos have the same name"):
         raw_dataset(tmp_path).save(recipe)
+
+
+def test_an_archive_is_downloaded_checked_unpacked_and_not_fetched_again(tmp_path):
+    data = zipped(make_frames(tmp_path / "frames"), tmp_path / "a.zip").read_bytes()
+    raw = raw_dataset(tmp_path)
+    with Server() as server:
+        address = server.on("/sets/GOPRO%20tiny.zip", whole(data))
+        missing = server.on("/gone.zip", says(404))
+        parameters = source(
+            kind="archive", archive={"addresses": [missing, address]}, expected=EXPECTED
+        )
+        raw.save(SourcesOnDisk(tmp_path / "archives").archive(parameters))
+        requests = len(server.seen)
+        raw.save(SourcesOnDisk(tmp_path / "archives").archive(parameters))
+        assert len(server.seen) == requests == 2
+    check_is_the_set(raw)
+    recorded = (tmp_path / "archives" / "GOPRO_tiny.zip.sha256").read_text()
+    assert hashlib.sha256(data).hexdigest() in recorded

@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from ..datasets.test_video import write_video
+
 STEPS = {"download": "data/01_raw", "synthesize": "data/03_primary", "crop": "data/05_model_input"}
 
 
@@ -74,7 +76,7 @@ def test_wrong_parameters_are_refused_before_anything_runs(project):
         "deblur.source.builtin.colour = 'red': Extra inputs are not permitted",
         "deblur.synthesize.levels.1 = 6: must be odd, so that one frame stands in the middle",
         "deblur.crop.stride = 'wide': Input should be a valid integer",
-        "unknown parameter: debblur",
+        "debblur: is no task",
     ):
         assert fault in text, text
     assert "Traceback" not in text
@@ -157,3 +159,21 @@ def test_data_sets_live_side_by_side(project):
         ("GOPR0003_11_00", 11), ("GOPR0001_07_00", 7), ("GOPR0002_11_00", 11),
     ]  # fmt: skip
     assert "03_primary/deblur/gopro/train/GOPR0001_07_00/blur/000001.png" not in after
+
+
+def test_own_videos_become_a_data_set_of_their_own(project):
+    """The README's way: two small files in conf/local."""
+    videos = project.folder / "my videos"
+    videos.mkdir()
+    for name in ("walk #1.mp4", "fahrt ü.mp4"):
+        write_video(videos / name, count=20)
+    local = project.folder / "conf" / "local"
+    (local / "globals.yml").write_text("dataset: {deblur: my_videos}")
+    (local / "sources.yml").write_text(
+        f"deblur: {{source: {{kind: videos, videos: {{path: '{videos}'}}}}}}"
+    )
+    project.run("kedro", "run", "--pipeline=prepare_deblur")
+    below = set(project.bytes_below())
+    assert "05_model_input/deblur/my_videos/train/patches.npy" in below
+    assert "03_primary/deblur/my_videos/train/walk #1/sharp/000003.png" in below
+    assert not any("builtin" in name for name in below)

@@ -139,3 +139,14 @@ def test_real_frames_average_to_plain_means(real):
     # By the power mean inequality, averaging light is never darker, and somewhere it is brighter.
     difference = gamma.astype(int) - plain_mean(frames)
     assert difference.min() >= 0 and difference.max() > 10
+
+
+def test_a_frame_of_another_size_is_named():
+    class Growing(FakeSequence):
+        def frame(self, number: int) -> np.ndarray:
+            return super().frame(number)[: 5 if number < 9 else 4]
+
+    sequence = Growing(20)
+    centres, _ = find_centres(sequence, SynthesisParameters(levels=(3,)))
+    with pytest.raises(BadInputError, match="frame 000009 has another size"):
+        list(blur_sequence(sequence, centres, "linear"))

@@ -86,6 +86,11 @@ def blur_sequence(
     waiting = deque(centres)
     start = centres[0].first
     for number, frame in enumerate(sequence.read(start, centres[-1].last + 1), start):
+        if window and frame.shape != window[0].shape:
+            raise BadInputError(
+                f"sequence {sequence.name}: frame {sequence.frames[number]} has another size "
+                "than the frames before it"
+            )
         window.append(frame)
         if number == waiting[0].last:
             centre = waiting.popleft()
