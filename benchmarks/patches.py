@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from idemnet.datasets.folder import write_image
-from idemnet.datasets.images import decode_image
+from idemnet.datasets.images import decode_image, write_image
 from idemnet.datasets.pairs import PairsDataset
 from idemnet.datasets.patches import PatchesDataset
 from idemnet.datasets.raw import RawDataset

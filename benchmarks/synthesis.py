@@ -17,8 +17,7 @@ from statistics import median
 
 import numpy as np
 
-from idemnet.datasets.folder import write_image
-from idemnet.datasets.images import decode_image, encode_png
+from idemnet.datasets.images import decode_image, encode_png, write_image
 from idemnet.datasets.pairs import PairsDataset
 from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.datasets.raw import RawDataset
@@ -29,7 +28,7 @@ from idemnet.parameters import SceneParameters, SourceParameters, SynthesisParam
 from idemnet.pipelines.synthesize import synthesize_blur
 from idemnet.recipes import RawData
 
-SEQUENCES, FRAMES, ROUNDS = 2, 126, 3
+SEQUENCES, FRAMES, ROUNDS = 2, 181, 3
 
 
 def render(folder: Path, number: int) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from idemnet.datasets.folder import write_image
+from idemnet.datasets.images import write_image
 from idemnet.datasets.published import publish, read_manifest
 from idemnet.errors import BadInputError
 from idemnet.recipes import Job, Plan, Recipe

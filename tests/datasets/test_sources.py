@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from kedro.io import DatasetError
 
-from idemnet.datasets.folder import write_image
+from idemnet.datasets.images import write_image
 from idemnet.datasets.published import read_manifest
 from idemnet.datasets.raw import RawDataset
 from idemnet.datasets.sources import SourcesOnDisk

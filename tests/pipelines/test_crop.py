@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from kedro.io import DatasetError
 
-from idemnet.datasets.folder import write_image
-from idemnet.datasets.images import ImageFile
+from idemnet.datasets.images import ImageFile, write_image
 from idemnet.datasets.patches import PatchesDataset
 from idemnet.errors import BadInputError
 from idemnet.parameters import CropParameters

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from kedro.io import DatasetError
 
-from idemnet.datasets.folder import write_image
+from idemnet.datasets.images import write_image
 from idemnet.datasets.pairs import PairsDataset
 from idemnet.datasets.raw import RawDataset
 from idemnet.datasets.sources import SourcesOnDisk

@@ -5,13 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-import numpy as np
 from kedro.io import AbstractDataset
 
-from idemnet.datasets.files import place_inside, write_whole
-from idemnet.datasets.images import encode_png
+from idemnet.datasets.images import write_image
 from idemnet.datasets.published import (
-    FileEntry,
     publish,
     published_fingerprint,
 )
@@ -47,9 +44,3 @@ class PublishedDataset(AbstractDataset[Recipe, Any], Generic[Handle]):
 
     def _describe(self) -> dict[str, Any]:
         return {"folder": str(self._folder)}
-
-
-def write_image(folder: Path, name: str, content: Any) -> FileEntry:
-    """Write an image as PNG, or the bytes of a file as they come."""
-    chunks = [encode_png(content)] if isinstance(content, np.ndarray) else content
-    return write_whole(place_inside(folder, name), chunks)

@@ -12,16 +12,19 @@
 
 import hashlib
 import io
+import struct
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-import cv2
 import numpy as np
+from isal import isal_zlib
 from numpy.typing import NDArray
 from PIL import ExifTags, ImageOps, UnidentifiedImageError
 from PIL import Image as PillowImage
 
+from idemnet.datasets.files import place_inside, write_whole
 from idemnet.errors import BadInputError
 from idemnet.recipes import Image
 
@@ -34,6 +37,8 @@ FORMATS = {
     ".tiff": "TIFF",
 }
 MAX_PIXELS = 128_000_000
+PNG_START = b"\x89PNG\r\n\x1a\n"
+PNG_UP = 2
 PNG_END = b"IEND\xaeB`\x82"
 PNG_SIXTEEN_BIT_COLOUR = {(16, 2), (16, 6)}
 
@@ -98,10 +103,35 @@ def to_rgb(image: PillowImage.Image, name: str) -> Image:
 
 
 def encode_png(image: NDArray[np.uint8] | NDArray[np.uint16]) -> bytes:
-    """Losslessly encode an RGB image or a grey one of 8 or 16 bits."""
-    channels = cv2.cvtColor(image, cv2.COLOR_RGB2BGR) if image.ndim == 3 else image
-    encoded = cv2.imencode(".png", channels)[1]
-    return bytes(encoded)
+    """Losslessly encode an RGB image of 8 bits, or a grey one of 8 or 16.
+
+    The format is simple enough to be written here; what costs is deflate, and ISA-L's takes a third
+    of the time that libpng's best settings take, for files of the same size.
+    """
+    height, width = image.shape[:2]
+    rows = (
+        image.astype(image.dtype.newbyteorder(">"), copy=False).view(np.uint8).reshape(height, -1)
+    )
+    filtered = np.empty((height, 1 + rows.shape[1]), np.uint8)
+    filtered[:, 0] = PNG_UP  # each row is stored as what changed since the row above
+    filtered[0, 1:] = rows[0]
+    np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])
+    colour = 2 if image.ndim == 3 else 0
+    head = struct.pack(">IIBBBBB", width, height, 8 * image.itemsize, colour, 0, 0, 0)
+    body = isal_zlib.compress(filtered, level=1)
+    return PNG_START + _chunk(b"IHDR", head) + _chunk(b"IDAT", body) + _chunk(b"IEND", b"")
+
+
+def _chunk(kind: bytes, body: bytes) -> bytes:
+    return b"".join(
+        (struct.pack(">I", len(body)), kind, body, struct.pack(">I", zlib.crc32(kind + body)))
+    )
+
+
+def write_image(folder: Path, name: str, content: Any) -> tuple[int, str]:
+    """Write an image as PNG, or the bytes of a file as they come."""
+    chunks = [encode_png(content)] if isinstance(content, np.ndarray) else content
+    return write_whole(place_inside(folder, name), chunks)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
-from pathlib import Path
+from pathlib import PurePosixPath
 
 from idemnet.datasets.folder import PublishedDataset
 from idemnet.datasets.images import ImageFile
@@ -22,9 +23,9 @@ class ImageSequence:
     name: str
     images: tuple[ImageFile, ...]
 
-    @property
+    @cached_property
     def frames(self) -> list[str]:
-        return [Path(image.name).stem for image in self.images]
+        return [PurePosixPath(image.name).stem for image in self.images]
 
     def size(self) -> tuple[int, int]:
         return self.images[0].size()

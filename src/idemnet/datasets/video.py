@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -25,7 +26,7 @@ class Video:
     height: int
     width: int
 
-    @property
+    @cached_property
     def frames(self) -> list[str]:
         return [f"{number:06d}" for number in range(self.length)]
 

@@ -7,10 +7,12 @@ and the next one asks each job only for what is missing.
 import json
 import multiprocessing
 import os
+import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +36,9 @@ def run_jobs(
 ) -> dict[str, Any]:
     """Run all jobs on every core and return what `write` said of each item, in the jobs' order."""
     journals.mkdir(parents=True, exist_ok=True)
-    context = multiprocessing.get_context("spawn")  # safe beside the threads of torch and mlflow
+    # Safe beside the threads of torch and mlflow, and what is imported once serves every worker.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["idemnet.datasets.images"])
     finished = context.Value("q", 0)
     total = sum(len(job.names) for job in jobs)
     with (
@@ -43,12 +47,28 @@ def run_jobs(
             min(cores(), max(1, len(jobs))), context, _start_worker, (finished,)
         ) as pool,
     ):
-        futures = [
-            pool.submit(_run_job, job, folder, journals / f"{number}.jsonl", write)
-            for number, job in enumerate(jobs)
-        ]
+        with _no_main_module():
+            futures = [
+                pool.submit(_run_job, job, folder, journals / f"{number}.jsonl", write)
+                for number, job in enumerate(jobs)
+            ]
         _wait_for(futures, finished, advance)
         return {name: entry for future in futures for name, entry in future.result().items()}
+
+
+@contextmanager
+def _no_main_module() -> Iterator[None]:
+    """Let workers import what their jobs need, not the program that starts them.
+
+    Else each would first import all of Kedro's command line, which takes longer than many a job.
+    """
+    main: Any = sys.modules["__main__"]
+    hidden = {name: main.__dict__.get(name) for name in ("__spec__", "__file__")}
+    main.__dict__.update(dict.fromkeys(hidden))
+    try:
+        yield
+    finally:
+        main.__dict__.update(hidden)
 
 
 def _wait_for(
