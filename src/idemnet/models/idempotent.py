@@ -1,0 +1,259 @@
+"""The deep idempotent network (section III of the paper), read from top to bottom like its figure.
+
+One light encoder-decoder, its weights shared by all iterations, adds a residual to the image in
+each of them. Iterations remember: the decoder's feature maps (eq. 4) and the latent code (eq. 5).
+"""
+
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+RecurrenceTap = Literal["residual", "upsample"]
+
+
+class Memory(NamedTuple):
+    """What an iteration leaves to the next one."""
+
+    features1: Tensor
+    """F1 of eq. 4, at the network's full resolution."""
+    features2: Tensor
+    """F2 of eq. 4, at half of it."""
+    code: Tensor
+    """h of eq. 5, at a quarter of it."""
+
+
+class ResidualBlock(nn.Module):
+    """Two convolutions whose result is added to what came in."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.body = nn.Sequential(_conv(channels, channels), nn.ReLU(), _conv(channels, channels))
+
+    def forward(self, features: Tensor) -> Tensor:
+        residual: Tensor = self.body(features)
+        return features + residual
+
+
+class Encoder(nn.Module):
+    """Image to latent code; the feature maps of the last iteration join before each halving."""
+
+    def __init__(self, image_channels: int, width: int, *, feature_recurrence: bool) -> None:
+        super().__init__()
+        self.feature_recurrence = feature_recurrence
+        inputs = 2 if feature_recurrence else 1
+        self.level1 = nn.Sequential(_conv(image_channels, width), *_residual_blocks(width))
+        self.down1 = _conv(inputs * width, 2 * width, stride=2)
+        self.level2 = _residual_blocks(2 * width)
+        self.down2 = _conv(inputs * 2 * width, 4 * width, stride=2)
+        self.level3 = _residual_blocks(4 * width)
+
+    def forward(self, image: Tensor, memory: Memory | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the features at full and half resolution, and the latent code at a quarter."""
+        features1 = self.level1(image)
+        recalled = self._recall(features1, memory and memory.features1)
+        features2 = self.level2(self.down1(recalled))
+        recalled = self._recall(features2, memory and memory.features2)
+        return features1, features2, self.level3(self.down2(recalled))
+
+    def _recall(self, features: Tensor, remembered: Tensor | None) -> Tensor:
+        if not self.feature_recurrence:
+            return features
+        # The first iteration has nothing to remember: its own features stand in, which have the
+        # scale that the convolution will see later; zeros would not.
+        return torch.cat([features, features if remembered is None else remembered], 1)
+
+
+class ConvGRU(nn.Module):
+    """Latent code recurrence (eq. 5): what to keep of the codes of earlier iterations."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.gates = _conv(2 * channels, 2 * channels)
+        self.candidate = _conv(2 * channels, channels)
+
+    def forward(self, code: Tensor, hidden: Tensor) -> Tensor:
+        """Return the new hidden state; all tensors are (N, C, H, W)."""
+        update, reset = self.gates(torch.cat([hidden, code], 1)).sigmoid().chunk(2, 1)
+        candidate = self.candidate(torch.cat([reset * hidden, code], 1)).tanh()
+        return torch.lerp(hidden, candidate, update)
+
+
+class CodeRecurrence(nn.Module):
+    """A convolution into the space of codes, then the ConvGRU, which starts from zeros."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        # Not in the paper's text, but needed for its count of parameters.
+        self.project = nn.Sequential(_conv(channels, channels), nn.ReLU())
+        self.gru = ConvGRU(channels)
+
+    def forward(self, code: Tensor, memory: Memory | None) -> Tensor:
+        code = self.project(code)
+        hidden: Tensor = self.gru(code, torch.zeros_like(code) if memory is None else memory.code)
+        return hidden
+
+
+class FusingBlock(nn.Module):
+    """Skip connection: the encoder's features are concatenated, mixed, and added."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.body = nn.Sequential(
+            _conv(2 * channels, 2 * channels), nn.ReLU(), _conv(2 * channels, channels)
+        )
+
+    def forward(self, upsampled: Tensor, skipped: Tensor) -> Tensor:
+        residual: Tensor = self.body(torch.cat([upsampled, skipped], 1))
+        return upsampled + residual
+
+
+class Decoder(nn.Module):
+    """Latent code to residual image, and the feature maps for the next iteration."""
+
+    def __init__(self, image_channels: int, width: int, recurrence_tap: RecurrenceTap) -> None:
+        super().__init__()
+        self.recurrence_tap = recurrence_tap
+        self.level3 = _residual_blocks(4 * width)
+        self.up2 = nn.ConvTranspose2d(4 * width, 2 * width, 4, stride=2, padding=1)
+        self.fuse2 = FusingBlock(2 * width)
+        self.level2 = ResidualBlock(2 * width)
+        self.up1 = nn.ConvTranspose2d(2 * width, width, 4, stride=2, padding=1)
+        self.fuse1 = FusingBlock(width)
+        self.level1 = ResidualBlock(width)
+        self.to_image = _conv(width, image_channels)
+
+    def forward(self, features1: Tensor, features2: Tensor, code: Tensor) -> tuple[Tensor, Memory]:
+        """Decode what the encoder gave; return the residual image and what to remember."""
+        upsampled2 = self.up2(self.level3(code))
+        decoded2 = self.level2(self.fuse2(upsampled2, features2))
+        upsampled1 = self.up1(decoded2)
+        decoded1 = self.level1(self.fuse1(upsampled1, features1))
+        residual = self.to_image(decoded1)
+        if self.recurrence_tap == "residual":
+            return residual, Memory(decoded1, decoded2, code)
+        return residual, Memory(upsampled1, upsampled2, code)
+
+
+class IdempotentNet(nn.Module):
+    """The paper's network: 3,117,411 parameters with its settings, which are the defaults.
+
+    Images are (N, 3, H, W) in [0, 1] of any size; results are not clamped. Nothing is remembered
+    from one call to the next, and the images of a batch do not see each other.
+
+    Args:
+        width: Channels at full resolution; twice and four times as many at half and a quarter.
+        iterations: How often the shared unit adds its residual in one restoration.
+        feature_recurrence: Give the decoder's feature maps to the next iteration (eq. 4).
+        code_recurrence: Remember the latent codes of earlier iterations (eq. 5).
+        recurrence_tap: Where these feature maps are taken: behind the last residual block of each
+            decoder level, as the paper's text says, or at the upsampling layer before it.
+        downscale: Work on squares of this many pixels as one, with as many more image channels;
+            2 costs about a quarter, for machines without a GPU.
+        residual_scale: Factor on the last convolution's initial weights; 0.01 starts near the
+            identity, from where small networks learn more steadily.
+        checkpoint_iterations: In training, keep only the images and memories between iterations
+            and compute the rest again when the gradient needs it.
+    """
+
+    def __init__(
+        self,
+        width: int = 32,
+        iterations: int = 6,
+        *,
+        feature_recurrence: bool = True,
+        code_recurrence: bool = True,
+        recurrence_tap: RecurrenceTap = "residual",
+        downscale: int = 1,
+        residual_scale: float = 1.0,
+        checkpoint_iterations: bool = False,
+    ) -> None:
+        super().__init__()
+        if min(width, iterations, downscale) < 1:
+            raise ValueError("width, iterations and downscale must be at least 1")
+        if recurrence_tap not in ("residual", "upsample"):
+            raise ValueError(f"recurrence_tap is '{recurrence_tap}', not 'residual' or 'upsample'")
+        self.iterations = iterations
+        self.downscale = downscale
+        self.checkpoint_iterations = checkpoint_iterations
+        self.unshuffle = nn.PixelUnshuffle(downscale) if downscale > 1 else nn.Identity()
+        self.shuffle = nn.PixelShuffle(downscale) if downscale > 1 else nn.Identity()
+        channels = 3 * downscale**2
+        self.encoder = Encoder(channels, width, feature_recurrence=feature_recurrence)
+        self.recurrence = CodeRecurrence(4 * width) if code_recurrence else None
+        self.decoder = Decoder(channels, width, recurrence_tap)
+        self.apply(_initialise)
+        with torch.no_grad():
+            self.decoder.to_image.weight.mul_(residual_scale)
+
+    def forward(self, image: Tensor) -> Tensor:
+        """Restore images."""
+        return self.iterate(image)[-1]
+
+    def iterate(self, image: Tensor) -> list[Tensor]:
+        """Give the images after each iteration; the last one is the restored image."""
+        height, width = image.shape[-2:]
+        current = self.unshuffle(pad_to_multiple(image, 4 * self.downscale))
+        memory: Memory | None = None
+        images = []
+        for _ in range(self.iterations):
+            if self.checkpoint_iterations and torch.is_grad_enabled():
+                current, memory = checkpoint(
+                    self._step, current, memory, use_reentrant=False, preserve_rng_state=False
+                )
+            else:
+                current, memory = self._step(current, memory)
+            images.append(crop(self.shuffle(current), height, width))
+        return images
+
+    def _step(self, image: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
+        """One iteration (eq. 6): the new image and the new memory."""
+        features1, features2, code = self.encoder(image - 0.5, memory)
+        if self.recurrence is not None:
+            code = self.recurrence(code, memory)
+        residual, memory = self.decoder(features1, features2, code)
+        return image + residual, memory
+
+
+# Rows and columns are picked by number, without a branch or a view that depends on the size: so an
+# exported program takes images of any size, whether it had to be padded in the export or not.
+
+
+def pad_to_multiple(image: Tensor, multiple: int) -> Tensor:
+    """Extend an image to the right and below by its reflection.
+
+    Where the image is smaller than what is missing, its first row or column is repeated on.
+    """
+    for axis in (-2, -1):
+        size = image.shape[axis]
+        padded = (size + multiple - 1) // multiple * multiple
+        picked = torch.arange(padded, device=image.device)
+        picked = torch.where(picked < size, picked, 2 * (size - 1) - picked).clamp(min=0)
+        image = image.index_select(axis, picked)
+    return image
+
+
+def crop(image: Tensor, height: int, width: int) -> Tensor:
+    """Keep the upper left part of an image."""
+    rows, columns = (torch.arange(size, device=image.device) for size in (height, width))
+    return image.index_select(-2, rows).index_select(-1, columns)
+
+
+def _conv(inputs: int, outputs: int, stride: int = 1) -> nn.Conv2d:
+    return nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1)
+
+
+def _residual_blocks(channels: int) -> nn.Sequential:
+    return nn.Sequential(ResidualBlock(channels), ResidualBlock(channels))
+
+
+def _initialise(module: nn.Module) -> None:
+    """Xavier's weights and zero biases; the GRU's two gates are two layers, drawn one by one."""
+    if isinstance(module, ConvGRU):
+        for gate in module.gates.weight.data.chunk(2):
+            nn.init.xavier_uniform_(gate)
+    elif isinstance(module, nn.Conv2d | nn.ConvTranspose2d):
+        nn.init.xavier_uniform_(module.weight)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
