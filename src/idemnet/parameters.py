@@ -161,12 +161,125 @@ class CropParameters(Parameters):
         return self
 
 
+class NetworkParameters(Parameters):
+    """The idempotent network; the defaults are the paper's."""
+
+    width: Annotated[int, Field(ge=1, le=512)] = 32
+    """Channels at full resolution; twice and four times as many at half and a quarter."""
+    iterations: Annotated[int, Field(ge=1, le=64)] = 6
+    """N: passes of the shared unit in one restoration."""
+    feature_recurrence: bool = True
+    """Give the decoder's feature maps to the next iteration (eq. 4)."""
+    code_recurrence: bool = True
+    """Remember the latent codes of earlier iterations (eq. 5)."""
+    recurrence_tap: Literal["residual", "upsample"] = "residual"
+    """Where the feature maps are taken: behind a decoder level's last block, or before it."""
+    downscale: Literal[1, 2, 4] = 1
+    """Work on squares of this many pixels as one: 2 costs about a quarter."""
+    residual_scale: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Factor on the last convolution's initial weights; 0.01 starts near the identity."""
+
+
+class TrainParameters(Parameters):
+    """How a network is trained; the defaults are the paper's."""
+
+    model: Literal["idempotent"] = "idempotent"
+    """One of idemnet.models.MODELS."""
+    network: NetworkParameters = NetworkParameters()
+    """What the model is built with."""
+    initialize_from: str | None = None
+    """Path of a weights.safetensors to go on from, with its card beside it; `null`: from scratch."""
+
+    times: Annotated[int, Field(ge=1, le=8)] = 2
+    """Restorations in training, re-restoring included; 1 is a network as all others."""
+    alphas: Annotated[tuple[Annotated[float, Field(ge=0)], ...], Field(min_length=1)] = (1.0, 1.0)
+    """Weight of each pass against the clean image (eq. 8)."""
+    idempotence_weight: Annotated[float, Field(ge=0)] = 0.1
+    """Lambda of eq. 9: how much passes should agree."""
+    detach_between_passes: bool = False
+    """Whether a pass takes the image before as given, without a gradient through it."""
+    warmup_epochs: NonNegativeInt = 0
+    """Epochs of one pass only, before the others join."""
+
+    epochs: PositiveInt = 3000
+    """In each, every pair of images gives one random crop."""
+    batch_size: PositiveInt = 6
+    """Of all processes together."""
+    accumulate: PositiveInt = 1
+    """Parts in which a batch is computed, where memory is short."""
+    crop: Annotated[int, Field(ge=4, le=4096)] = 256
+    """Side of a random crop, in pixels."""
+    saturation: tuple[Annotated[float, Field(ge=0)], Annotated[float, Field(le=4)]] = (0.8, 1.2)
+    """Range of the random factor on colour saturation, the same for input and target."""
+
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 1e-4
+    """Of Adam, with betas 0.9 and 0.999."""
+    schedule: Literal["step", "cosine"] = "step"
+    """`step`: times `decay` every `decay_epochs`; `cosine`: down to zero at the end."""
+    decay: Annotated[float, Field(gt=0, le=1)] = 0.5
+    decay_epochs: PositiveInt = 500
+    rise_steps: NonNegativeInt = 0
+    """Updates over which the learning rate rises from zero."""
+    gradient_clip: Annotated[float, Field(gt=0)] | None = None
+    """Largest norm of the gradient; `null`: not limited."""
+
+    seed: NonNegativeInt = 0
+    """Of weights, order and augmentation."""
+    device: Literal["auto", "cuda", "mps", "cpu"] = "auto"
+    threads: NonNegativeInt = 0
+    """Of the CPU, 0 for all; their number changes the last bits of a result."""
+    mixed_precision: bool = True
+    """On CUDA, compute in bfloat16, or float16 where the card has no bfloat16."""
+    compile: bool = False
+    """Use torch.compile."""
+    checkpoint_iterations: bool = False
+    """Keep only the images between iterations for the gradient: less memory, more time."""
+    validation_epochs: PositiveInt = 10
+    """Epochs from one validation to the next; weights are chosen by its PSNR."""
+    validation_patches: PositiveInt = 100
+    """Patches it is computed on, spread over the held-out sequences."""
+
+    workers: NonNegativeInt = 1
+    """Processes that read samples; changes no result."""
+    checkpoint_steps: PositiveInt = 1000
+    """Updates between checkpoints, of which the last two are kept; changes no result."""
+    processes: PositiveInt = 1
+    """Training processes on each machine, one for each GPU."""
+    nodes: PositiveInt = 1
+    """Machines."""
+    rendezvous: str = "localhost:0"
+    """Where processes meet: host:port of the first machine; port 0 takes a free one."""
+
+    @model_validator(mode="after")
+    def _passes_and_batches_fit(self) -> Self:
+        if self.times > len(self.alphas):
+            raise ValueError(f"times = {self.times} needs as many alphas, not {len(self.alphas)}")
+        parts = self.accumulate * self.processes * self.nodes
+        if self.batch_size % parts:
+            raise ValueError(
+                f"batch_size = {self.batch_size} must divide by accumulate x processes x nodes, "
+                f"{parts}"
+            )
+        if self.saturation[0] > self.saturation[1]:
+            raise ValueError(f"saturation {list(self.saturation)} must ascend")
+        return self
+
+
 class TaskParameters(Parameters):
     """Everything one task is told, and what must hold between the groups."""
 
     source: SourceParameters
     synthesize: SynthesisParameters
     crop: CropParameters
+    train: TrainParameters
+
+    @model_validator(mode="after")
+    def _crops_come_out_of_patches(self) -> Self:
+        if self.train.crop > self.crop.size:
+            raise ValueError(
+                f"train.crop = {self.train.crop} must not exceed crop.size = {self.crop.size}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _built_in_scenes_are_large_and_long_enough(self) -> Self:

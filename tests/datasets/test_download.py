@@ -14,7 +14,7 @@ import zipfile
 
 import pytest
 
-from idemnet.datasets import progress
+from idemnet import progress
 from idemnet.datasets.address import Address
 from idemnet.datasets.download import fetch
 from idemnet.errors import BadInputError
@@ -24,7 +24,7 @@ from .http_server import Server, says, until_closed, whole
 CHILD = """
 import json, resource, sys
 from pathlib import Path
-from idemnet.datasets import progress
+from idemnet import progress
 from idemnet.datasets.download import fetch
 given = json.loads(sys.argv[1])
 if given["most"]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from idemnet.datasets.progress import count_bytes
+from idemnet.progress import count_bytes
 
 CHUNK = 1 << 20
 

@@ -18,7 +18,7 @@ from typing import Self
 from idemnet.datasets.address import Address
 from idemnet.datasets.checksum import CHUNK, Record
 from idemnet.datasets.files import make_durable
-from idemnet.datasets.progress import count_bytes
+from idemnet.progress import count_bytes
 
 
 @dataclass(frozen=True)

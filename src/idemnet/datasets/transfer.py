@@ -12,7 +12,7 @@ from rich.filesize import decimal
 
 from idemnet.datasets.address import Address
 from idemnet.datasets.partial import Origin, Partial
-from idemnet.datasets.progress import count_bytes
+from idemnet.progress import count_bytes
 from idemnet.errors import BadInputError
 
 CHUNK = 1 << 16

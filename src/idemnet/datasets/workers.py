@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from idemnet.datasets.progress import count_items
+from idemnet.progress import count_items
 from idemnet.recipes import Job
 
 Write = Callable[[Path, str, Any], Any]

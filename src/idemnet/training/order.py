@@ -1,0 +1,68 @@
+"""Which sample comes when, and how it is changed: a pure function of (seed, epoch, index).
+
+No state of loaders or random generators is kept anywhere, so any number of workers, and any point
+of resuming, gives the same samples to the bit.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from idemnet.imaging.augment import FloatImage, change_saturation, to_float, turn
+from idemnet.recipes import PatchReader
+
+
+class Draw(NamedTuple):
+    """One sample of one epoch."""
+
+    epoch: int
+    index: int
+    """Position in the epoch's order."""
+
+
+def group_by_pair(patches: PatchReader) -> list[list[int]]:
+    """Give the patches of each pair of images; an epoch takes one crop from every pair."""
+    groups: dict[tuple[str, str, int], list[int]] = {}
+    for number, row in enumerate(patches.rows):
+        groups.setdefault((row.sequence, row.frame, row.level), []).append(number)
+    return list(groups.values())
+
+
+def shuffled(seed: int, epoch: int, count: int) -> NDArray[np.int64]:
+    return np.random.default_rng([seed, epoch]).permutation(count)
+
+
+def batches(pairs: int, batch_size: int, epochs: int, start: int) -> Iterator[list[Draw]]:
+    """Give the draws of every batch from update number `start` on; a short rest is left out."""
+    per_epoch = pairs // batch_size
+    for update in range(start, epochs * per_epoch):
+        epoch, batch = divmod(update, per_epoch)
+        first = batch * batch_size
+        yield [Draw(epoch, index) for index in range(first, first + batch_size)]
+
+
+def make_sample(
+    patches: PatchReader,
+    pairs: Sequence[Sequence[int]],
+    draw: Draw,
+    *,
+    seed: int,
+    patch_size: int,
+    crop: int,
+    saturation: tuple[float, float],
+) -> tuple[FloatImage, FloatImage, str]:
+    """Cut one augmented pair, and name it."""
+    random = np.random.default_rng([seed, draw.epoch, draw.index])
+    pair = pairs[shuffled(seed, draw.epoch, len(pairs))[draw.index]]
+    number = pair[random.integers(len(pair))]
+    top, left = random.integers(patch_size - crop + 1, size=2)
+    turns, flip, factor = random.integers(4), bool(random.integers(2)), random.uniform(*saturation)
+    images = [
+        change_saturation(to_float(turn(image, turns, flip=flip)), factor)
+        for image in patches.read(number, int(top), int(left), crop)
+    ]
+    row = patches.rows[number]
+    name = f"{row.sequence}/{row.frame} level {row.level} at ({row.top + top}, {row.left + left})"
+    return images[0], images[1], name
