@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tarfile
 import time
 import urllib.request
 
@@ -33,7 +34,9 @@ def test_the_packaged_wheel_runs_a_pipeline_outside_the_repository(project, prep
     elsewhere.mkdir()
     install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index"]
     subprocess.run([*install, "--target", str(site), str(wheel)], check=True)
-    configuration = project.folder / "dist/conf-idemnet.tar.gz"
+    with tarfile.open(project.folder / "dist/conf-idemnet.tar.gz") as packed:
+        packed.extractall(tmp_path, filter="data")
+    configuration = tmp_path / "conf"
     settings = ["train=2", "validation=1", "test=1", "frames=19", "height=48", "width=64"]
     params = [f"deblur.source.builtin.{one}" for one in settings]
     params += ["deblur.synthesize.stride=6", "deblur.crop.size=32", "deblur.crop.stride=16"]
