@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
 
 from rich.console import Console
 from rich.filesize import decimal
@@ -14,6 +15,7 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    Task,
     TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
@@ -23,7 +25,12 @@ logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LINES = 30.0
 
-Advance = Callable[[int], None]
+
+
+class Advance(Protocol):
+    """Told of every so many more, and of what may be said beside."""
+
+    def __call__(self, count: int, note: str = "") -> None: ...
 
 
 def count_bytes(
@@ -33,9 +40,14 @@ def count_bytes(
     return _meter(title, done, total, decimal, [DownloadColumn(), TransferSpeedColumn()])
 
 
-def count_items(title: str, *, total: int) -> AbstractContextManager[Advance]:
+def count_items(title: str, total: int, done: int = 0) -> AbstractContextManager[Advance]:
     """Give a function to be told of every so many items more."""
-    return _meter(title, 0, total, str, [MofNCompleteColumn()])
+    return _meter(title, done, total, str, [MofNCompleteColumn(), _PerSecond()])
+
+
+class _PerSecond(ProgressColumn):
+    def render(self, task: Task) -> str:
+        return f"{task.finished_speed or task.speed or 0:.1f}/s"
 
 
 @contextmanager
@@ -47,21 +59,31 @@ def _meter(
     columns: list[ProgressColumn],
 ) -> Iterator[Advance]:
     console = Console(stderr=True)
+    # Lines are written either way: on a terminal they are for the log file alone.
+    level = logging.DEBUG if console.is_terminal else logging.INFO
+    line = _lines(title, done, total, shown, level)
     if not console.is_terminal:
-        yield _lines(title, done, total, shown)
+        yield line
         return
     text = TextColumn("{task.description}")
     left = TimeRemainingColumn()
     with Progress(text, BarColumn(), *columns, left, console=console, transient=True) as bar:
         task = bar.add_task(escape(title), total=total, completed=done)
-        yield lambda count: bar.advance(task, count)
+
+        def advance(count: int, note: str = "") -> None:
+            bar.update(task, advance=count, description=escape(f"{title} {note}".rstrip()))
+            line(count, note)
+
+        yield advance
 
 
-def _lines(title: str, done: int, total: int | None, shown: Callable[[int], str]) -> Advance:
+def _lines(
+    title: str, done: int, total: int | None, shown: Callable[[int], str], level: int
+) -> Advance:
     came, begun = 0, time.monotonic()
     said = begun
 
-    def advance(count: int) -> None:
+    def advance(count: int, note: str = "") -> None:
         nonlocal came, said
         came, now = came + count, time.monotonic()
         if now - said < SECONDS_BETWEEN_LINES:

@@ -7,6 +7,7 @@ was made from the same parameters and inputs, nothing is computed.
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -162,6 +163,46 @@ class Recipe:
 
     fingerprint: str
     plan: Callable[[], Plan]
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """What `train` published."""
+
+    weights: Mapping[str, Any]
+    """Tensors by name."""
+    card: Mapping[str, Any]
+    """What they are: task, architecture, parameters, data, scores."""
+    history: Sequence[Mapping[str, float]]
+    """Means of each epoch."""
+
+
+class CheckpointStore(Protocol):
+    """Where trainings keep their state, each under its fingerprint."""
+
+    def save(self, fingerprint: str, step: int, state: Mapping[str, Any]) -> None: ...
+
+    def load(self, fingerprint: str) -> dict[str, Any] | None: ...
+
+    def initial_weights(self, path: str) -> tuple[dict[str, Any], dict[str, Any]]: ...
+
+
+class RunJournal(Protocol):
+    """A training's record, step by step."""
+
+    def start(
+        self, name: str, parameters: Mapping[str, Any], tags: Mapping[str, str]
+    ) -> None: ...
+
+    def log(self, step: int, values: Mapping[str, float]) -> None: ...
+
+    def image(self, step: int, name: str, image: Image) -> None: ...
+
+
+class Tracker(Protocol):
+    """Where trainings are recorded."""
+
+    def run(self, fingerprint: str) -> AbstractContextManager[RunJournal]: ...
 
 
 class Sources(Protocol):

@@ -17,8 +17,8 @@ from idemnet.recipes import Recipe
 Handle = TypeVar("Handle")
 
 
-class PublishedDataset(AbstractDataset[Recipe, Any], Generic[Handle]):
-    """A folder that a step publishes whole: saving takes a recipe, loading gives a handle."""
+class DatasetFolder(AbstractDataset[Any, Any]):
+    """A folder below a task's folder, named by the data set that the task works on."""
 
     def __init__(
         self, filepath: str, dataset: Mapping[str, str], metadata: dict[str, Any] | None = None
@@ -33,6 +33,13 @@ class PublishedDataset(AbstractDataset[Recipe, Any], Generic[Handle]):
         self._folder = Path(filepath) / dataset[Path(filepath).name]
         self.metadata = metadata
 
+    def _describe(self) -> dict[str, Any]:
+        return {"folder": str(self._folder)}
+
+
+class PublishedDataset(DatasetFolder, Generic[Handle]):
+    """A folder that a step publishes whole: saving takes a recipe, loading gives a handle."""
+
     @abstractmethod
     def load(self) -> Handle: ...
 
@@ -41,6 +48,3 @@ class PublishedDataset(AbstractDataset[Recipe, Any], Generic[Handle]):
 
     def _exists(self) -> bool:
         return published_fingerprint(self._folder) is not None
-
-    def _describe(self) -> dict[str, Any]:
-        return {"folder": str(self._folder)}

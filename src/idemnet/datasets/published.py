@@ -108,7 +108,7 @@ def publish(
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
     write_whole(files / MANIFEST, [text.encode()])
-    _move_into_place(files, folder)
+    move_into_place(files, folder)
     shutil.rmtree(staging)
     logger.info("%s: %d files in %.1f s", shown(folder), len(entries), time.monotonic() - started)
 
@@ -129,7 +129,7 @@ def _point_at(root: Path, folder: Path) -> str:
     return os.path.relpath(root, folder) if (root / MANIFEST).is_file() else str(root)
 
 
-def _move_into_place(files: Path, folder: Path) -> None:
+def move_into_place(files: Path, folder: Path) -> None:
     """Publish by rename. Killed between the two renames there is no result, never half of one."""
     for place in (path for path in files.rglob("*") if path.is_dir()):
         make_durable(place)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from idemnet.progress import count_items
+from idemnet.progress import Advance, count_items
 from idemnet.recipes import Job
 
 Write = Callable[[Path, str, Any], Any]
@@ -42,7 +42,7 @@ def run_jobs(
     finished = context.Value("q", 0)
     total = sum(len(job.names) for job in jobs)
     with (
-        count_items(title, total=total) as advance,
+        count_items(title, total) as advance,
         ProcessPoolExecutor(
             min(cores(), max(1, len(jobs))), context, _start_worker, (finished,)
         ) as pool,
@@ -72,7 +72,7 @@ def _no_main_module() -> Iterator[None]:
 
 
 def _wait_for(
-    futures: Sequence[Future[dict[str, Any]]], finished: Any, advance: Callable[[int], None]
+    futures: Sequence[Future[dict[str, Any]]], finished: Any, advance: Advance
 ) -> None:
     pending, shown = set(futures), 0
     try:

@@ -5,6 +5,7 @@ from kedro.pipeline import Pipeline, node
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.download import download
 from idemnet.pipelines.synthesize import synthesize_blur
+from idemnet.pipelines.train import train_for
 
 SYNTHESIZE = {"deblur": synthesize_blur}
 """What sets one task apart from another: how clean images are degraded."""
@@ -16,5 +17,11 @@ def create_pipeline(task: str) -> Pipeline:
         node(download, ["params:source", "sources"], "raw", name="download"),
         node(SYNTHESIZE[task], ["raw", "params:synthesize"], "pairs", name="synthesize"),
         node(crop, ["pairs", "params:crop"], "patches", name="crop"),
+        node(
+            train_for(task),
+            ["patches", "params:train", "checkpoints", "tracker"],
+            "weights",
+            name="train",
+        ),
     ]
     return Pipeline([step.tag(step.name) for step in steps], namespace=task, inputs={"sources"})

@@ -35,7 +35,8 @@ def idempotent_loss(
 
     Returns:
         `total` to minimise, and its parts before weighting: `sharp_1` ... for each pass, and
-        `idempotent`, summed over neighbouring passes, if there are at least two.
+        `idempotent`, summed over neighbouring passes, if there are at least two; and `residual`,
+        how much the first pass changed, which is no part of the total.
 
     Raises:
         ValueError: If there is no pass, or a pass without an alpha.
@@ -53,4 +54,5 @@ def idempotent_loss(
         steps = [l1_loss(after, before) for before, after in pairwise(passes)]
         parts["idempotent"] = torch.stack(steps).sum()
         total = total + idempotence_weight * parts["idempotent"]
+    parts["residual"] = l1_loss(passes[0].detach(), degraded)
     return parts | {"total": total}

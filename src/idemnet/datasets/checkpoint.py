@@ -1,0 +1,90 @@
+"""Checkpoints of a training: whole or absent, the last two kept, never code.
+
+A file's name carries the sha256 of its bytes, so that one rename publishes both.
+"""
+
+import hashlib
+import io
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from idemnet.datasets.files import shown, write_whole
+from idemnet.datasets.folder import DatasetFolder
+from idemnet.datasets.weights import read_weights
+from idemnet.errors import BadInputError
+
+logger = logging.getLogger(__name__)
+
+KEPT = 2
+
+
+class CheckpointsDataset(DatasetFolder):
+    """The folder of a task's trainings; each has a folder of its own, named by its fingerprint."""
+
+    def load(self) -> "Checkpoints":
+        return Checkpoints(self._folder)
+
+    def save(self, data: None) -> None:
+        raise NotImplementedError("a training saves its checkpoints through the handle")
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """A handle on the trainings of one data set."""
+
+    folder: Path
+
+    def save(self, fingerprint: str, step: int, state: Mapping[str, Any]) -> None:
+        """Publish a checkpoint, then remove all but the last two."""
+        place = self._place(fingerprint)
+        place.mkdir(parents=True, exist_ok=True)
+        buffer = io.BytesIO()
+        torch.save(dict(state), buffer)
+        data = buffer.getbuffer()
+        digest = hashlib.sha256(data).hexdigest()
+        write_whole(place / f"{step:09d}-{digest}.pt", [bytes(data)])
+        for old in self._files(fingerprint)[KEPT:]:
+            old.unlink()
+
+    def load(self, fingerprint: str) -> dict[str, Any] | None:
+        """Load the newest whole checkpoint, or None where there was never one.
+
+        Raises:
+            BadInputError: If there are checkpoints, but none is whole: starting from zero without a
+                word would hide the loss.
+        """
+        place = self._place(fingerprint)
+        for stray in place.glob(".*.tmp"):  # of a process that was killed while it wrote
+            stray.unlink()
+        files = self._files(fingerprint)
+        for file in files:
+            try:
+                return _read(file)
+            except BadInputError as error:
+                logger.warning("%s; taking the one before", error)
+        if files:
+            raise BadInputError(f"{shown(place)}: no checkpoint is whole, remove them to start anew")
+        return None
+
+    def initial_weights(self, path: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        """Read weights, with their card, to start a training from."""
+        return read_weights(Path(path).expanduser())
+
+    def _place(self, fingerprint: str) -> Path:
+        return self.folder / fingerprint[:16]
+
+    def _files(self, fingerprint: str) -> list[Path]:
+        return sorted(self._place(fingerprint).glob("*-*.pt"), reverse=True)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    data = file.read_bytes()
+    if hashlib.sha256(data).hexdigest() != file.stem.partition("-")[2]:
+        raise BadInputError(f"{shown(file)}: is corrupt, its sha256 is not that of its name")
+    state: dict[str, Any] = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    return state

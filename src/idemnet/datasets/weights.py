@@ -1,0 +1,76 @@
+"""06_models: trained weights as safetensors, with a card that says what they are."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from torch import Tensor
+
+from idemnet.datasets.files import make_durable, shown, write_whole
+from idemnet.datasets.folder import DatasetFolder
+from idemnet.datasets.published import move_into_place
+from idemnet.errors import BadInputError
+from idemnet.recipes import TrainedModel
+
+WEIGHTS, CARD, HISTORY = "weights.safetensors", "card.json", "history.json"
+
+
+class WeightsDataset(DatasetFolder):
+    """What `train` publishes: weights.safetensors, card.json and history.json, together."""
+
+    def load(self) -> TrainedModel:
+        weights, card = read_weights(self._folder / WEIGHTS)
+        history = json.loads((self._folder / HISTORY).read_bytes())
+        return TrainedModel(weights, card, history)
+
+    def save(self, data: TrainedModel) -> None:
+        tensors = {name: tensor.contiguous() for name, tensor in sorted(data.weights.items())}
+        packed = save_tensors(tensors, metadata={"format": "pt"})
+        card = {**data.card, "sha256": hashlib.sha256(packed).hexdigest()}
+        staging = self._folder.with_name(f".{self._folder.name}.new")
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir(parents=True)
+        write_whole(staging / WEIGHTS, [packed])
+        write_whole(staging / CARD, [_json(card)])
+        write_whole(staging / HISTORY, [_json(data.history)])
+        make_durable(staging)
+        move_into_place(staging, self._folder)
+
+    def _exists(self) -> bool:
+        return (self._folder / CARD).is_file()
+
+
+def _json(content: Any) -> bytes:
+    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read weights and the card beside them.
+
+    Raises:
+        BadInputError: If one is missing, or the weights are not those the card was written for.
+    """
+    card_path = path.with_name(CARD)
+    for needed in (path, card_path):
+        if not needed.is_file():
+            raise BadInputError(f"{shown(needed)}: is not there")
+    try:
+        card: dict[str, Any] = json.loads(card_path.read_bytes())
+        expected = card["sha256"]
+    except (ValueError, KeyError, TypeError):
+        raise BadInputError(f"{shown(card_path)}: is not a card of weights") from None
+    data = path.read_bytes()
+    found = hashlib.sha256(data).hexdigest()
+    if found != expected:
+        raise BadInputError(
+            f"{shown(path)}: its sha256 is {found}, but its card was written for {expected}"
+        )
+    try:
+        return load_tensors(data), card
+    except SafetensorError as error:
+        raise BadInputError(f"{shown(path)}: is not a safetensors file ({error})") from error

@@ -1,0 +1,100 @@
+"""A training described: everything a process needs to take part in it."""
+
+import os
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import torch
+
+from idemnet.errors import BadInputError
+from idemnet.models import MODELS
+from idemnet.parameters import TrainParameters
+from idemnet.recipes import CheckpointStore, Patches, Tracker, fingerprint
+from idemnet.training.order import group_by_pair
+
+VERSION = 1
+
+WITHOUT_EFFECT = {"workers", "checkpoint_steps", "rendezvous"}
+"""Parameters that change how long a training takes, and nothing else."""
+
+
+@dataclass(frozen=True)
+class TrainingJob:
+    """What to train, on what, and where it is kept; can be sent to other processes."""
+
+    task: str
+    parameters: TrainParameters
+    patches: Patches
+    checkpoints: CheckpointStore
+    tracker: Tracker
+
+    @property
+    def device(self) -> str:
+        return choose_device(self.parameters.device)
+
+    @property
+    def threads(self) -> int:
+        """CPU threads of one process."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        return self.parameters.threads or max(1, (cores or 1) // self.parameters.processes)
+
+    @property
+    def fingerprint(self) -> str:
+        """What decides the bytes of the result, except for the code (VERSION)."""
+        return fingerprint(
+            "train",
+            VERSION,
+            self.parameters.model_dump(mode="json", exclude=WITHOUT_EFFECT),
+            self.patches.fingerprint,
+            {"device": self.device, "threads": self.threads, "torch": version("torch")},
+        )
+
+    @property
+    def pairs(self) -> int:
+        return len(group_by_pair(self.patches.splits["train"]))
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return self.pairs // self.parameters.batch_size
+
+    @property
+    def steps(self) -> int:
+        return self.parameters.epochs * self.steps_per_epoch
+
+    def check(self) -> None:
+        """Refuse what cannot be trained, before the first step.
+
+        Raises:
+            BadInputError: Saying why.
+        """
+        if self.steps_per_epoch == 0:
+            raise BadInputError(
+                f"batch_size = {self.parameters.batch_size} is more than the {self.pairs} pairs"
+            )
+        if self.parameters.crop > self.patches.size:
+            raise BadInputError(
+                f"crop = {self.parameters.crop} must not exceed the patches' {self.patches.size}"
+            )
+
+    def build_model(self) -> torch.nn.Module:
+        """Build the network with the weights that the seed gives."""
+        torch.manual_seed(self.parameters.seed)
+        arguments = self.parameters.network.model_dump()
+        checkpointed = self.parameters.checkpoint_iterations
+        return MODELS[self.parameters.model](**arguments, checkpoint_iterations=checkpointed)
+
+
+def choose_device(asked: str) -> str:
+    """Give the device to compute on.
+
+    Raises:
+        BadInputError: If one is asked for that is not there.
+    """
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    there["cpu"] = True
+    if asked == "auto":
+        return next(device for device, is_there in there.items() if is_there)
+    if not there[asked]:
+        found = ", ".join(device for device, is_there in there.items() if is_there)
+        raise BadInputError(f"device = '{asked}' is not on this machine, which has: {found}")
+    return asked

@@ -1,0 +1,108 @@
+"""Start a training: in this process, or in many through torch's own elastic launcher."""
+
+import logging
+import os
+
+import torch
+import torch.distributed as dist
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+from idemnet.models import load_weights
+from idemnet.training.estimate import describe_cost
+from idemnet.training.job import TrainingJob
+from idemnet.training.loop import half_precision, train_to_the_end
+from idemnet.training.state import State
+from idemnet.training.team import Team
+
+logger = logging.getLogger(__name__)
+
+
+def run_team(job: TrainingJob) -> None:
+    """Train in this process, or start as many as the parameters say and wait for them.
+
+    Raises:
+        RuntimeError: If one of them died; says which.
+    """
+    parameters = job.parameters
+    if parameters.processes * parameters.nodes == 1:
+        train_as(job, Team())
+        return
+    config = LaunchConfig(
+        min_nodes=parameters.nodes,
+        max_nodes=parameters.nodes,
+        nproc_per_node=parameters.processes,
+        run_id=job.fingerprint[:16],
+        rdzv_backend="c10d",
+        rdzv_endpoint=parameters.rendezvous,
+        max_restarts=0,
+        monitor_interval=0.2,
+        start_method="spawn",
+    )
+    try:
+        elastic_launch(config, _member)(job)
+    except ChildFailedError as error:
+        rank, failure = error.get_first_failure()
+        raise RuntimeError(
+            f"training process of rank {rank} failed ({failure.message or failure.signal_name()}); "
+            "the same command goes on from the last checkpoint"
+        ) from error
+
+
+def _member(job: TrainingJob) -> None:
+    """Join the team that the launcher has announced in the environment."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    rank, local_rank = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
+    if job.device == "cuda":
+        torch.cuda.set_device(local_rank)
+    dist.init_process_group("nccl" if job.device == "cuda" else "gloo")
+    try:
+        train_as(job, Team(rank, dist.get_world_size(), local_rank))
+    finally:
+        dist.destroy_process_group()
+
+
+def train_as(job: TrainingJob, team: Team) -> None:
+    """Train as a member of a team, from the last checkpoint if there is one."""
+    torch.set_num_threads(job.threads)
+    torch.backends.cuda.matmul.allow_tf32 = True
+    torch.backends.cudnn.allow_tf32 = True
+    torch.backends.cudnn.benchmark = True
+    state = create_state(job)
+    checkpoint = job.checkpoints.load(job.fingerprint)
+    if checkpoint is not None:
+        state.restore(checkpoint)
+    if state.step == job.steps:
+        return
+    if not team.leads:
+        train_to_the_end(job, state, team, journal=None)
+        return
+    logger.info("%s", f"going on at step {state.step}" if state.step else describe_cost(job, state))
+    with job.tracker.run(job.fingerprint) as journal:
+        journal.start(
+            f"{job.task}-{job.fingerprint[:8]}",
+            {"train": job.parameters.model_dump(mode="json")},
+            {
+                "task": job.task,
+                "device": job.device,
+                "threads": str(job.threads),
+                "data_fingerprint": job.patches.fingerprint,
+                "fingerprint": job.fingerprint,
+            },
+        )
+        train_to_the_end(job, state, team, journal)
+
+
+def create_state(job: TrainingJob) -> State:
+    """Build everything that training changes, before its first step."""
+    model = job.build_model()
+    if job.parameters.initialize_from is not None:
+        weights, _ = job.checkpoints.initial_weights(job.parameters.initialize_from)
+        load_weights(model, weights, job.parameters.initialize_from)
+    model.to(job.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+    half = job.device == "cuda" and job.parameters.mixed_precision
+    return State(
+        model,
+        torch.optim.Adam(model.parameters(), job.parameters.learning_rate),
+        torch.amp.GradScaler(job.device, enabled=half and half_precision() == torch.float16),
+    )

@@ -1,0 +1,68 @@
+"""Batches on their way to the network."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+from idemnet.training.job import TrainingJob
+from idemnet.training.order import Draw, batches, group_by_pair, make_sample
+
+Sample = tuple[Tensor, Tensor, str]
+Batch = tuple[Tensor, Tensor, list[str]]
+
+
+class Samples(Dataset[Sample]):
+    """Samples by (epoch, index); reading one needs nothing but these two numbers."""
+
+    def __init__(self, job: TrainingJob) -> None:
+        self.parameters = job.parameters
+        self.patch_size = job.patches.size
+        self.patches = job.patches.splits["train"]
+        self.pairs = group_by_pair(self.patches)
+
+    def __getitem__(self, draw: Draw) -> Sample:
+        degraded, clean, name = make_sample(
+            self.patches,
+            self.pairs,
+            draw,
+            seed=self.parameters.seed,
+            patch_size=self.patch_size,
+            crop=self.parameters.crop,
+            saturation=self.parameters.saturation,
+        )
+        return torch.from_numpy(degraded), torch.from_numpy(clean), name
+
+
+class Draws(Sampler[list[Draw]]):
+    """One process's part of every batch that is still to come."""
+
+    def __init__(self, job: TrainingJob, start: int, rank: int, processes: int) -> None:
+        self.job, self.start, self.rank, self.processes = job, start, rank, processes
+
+    def __iter__(self) -> Iterator[list[Draw]]:
+        parameters = self.job.parameters
+        size = parameters.batch_size // self.processes
+        mine = slice(self.rank * size, (self.rank + 1) * size)
+        for batch in batches(self.job.pairs, parameters.batch_size, parameters.epochs, self.start):
+            yield batch[mine]
+
+
+def open_loader(job: TrainingJob, start: int, rank: int = 0, processes: int = 1) -> DataLoader[Batch]:
+    """Load all batches from update number `start` to the last; one loader serves all epochs."""
+    return DataLoader(
+        Samples(job),
+        batch_sampler=Draws(job, start, rank, processes),
+        num_workers=job.parameters.workers,
+        collate_fn=_collate,
+        pin_memory=job.device == "cuda",
+        generator=torch.Generator(),  # its own, so that loading draws nothing from ours
+    )
+
+
+def _collate(samples: list[Sample]) -> Batch:
+    """Stack images as (N, 3, H, W), channels last in memory: as they are, only named otherwise."""
+    degraded = torch.stack([sample[0] for sample in samples]).permute(0, 3, 1, 2)
+    clean = torch.stack([sample[1] for sample in samples]).permute(0, 3, 1, 2)
+    return degraded, clean, [sample[2] for sample in samples]

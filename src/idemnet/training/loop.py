@@ -1,0 +1,160 @@
+"""The training loop: from the last checkpoint to the end."""
+
+import logging
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from idemnet.parameters import TrainParameters
+from idemnet.progress import count_items
+from idemnet.recipes import RunJournal
+from idemnet.training.interruption import Interruption
+from idemnet.training.job import TrainingJob
+from idemnet.training.loader import Batch, open_loader
+from idemnet.training.loss import idempotent_loss
+from idemnet.training.schedule import learning_rate, passes
+from idemnet.training.state import State
+from idemnet.training.team import Team
+from idemnet.training.validation import show_sample, validate
+
+logger = logging.getLogger(__name__)
+
+LOG_STEPS = 10
+COLLAPSED = 0.05
+"""Grey levels (of 255) that the first pass changes on average, below which it is the identity."""
+
+
+def train_to_the_end(
+    job: TrainingJob, state: State, team: Team, journal: RunJournal | None
+) -> None:
+    """Make every update that is still to be made; the result is the last checkpoint."""
+    parameters = job.parameters
+    objective = team.share(Objective(state.model, parameters), compiled=parameters.compile)
+    loader = open_loader(job, state.step, team.rank, team.size)
+    title = f"training {job.task}"
+    with Interruption() as interruption, count_items(title, job.steps, state.step) as advance:
+        for batch in loader:
+            epoch = state.step // job.steps_per_epoch
+            for group in state.optimiser.param_groups:
+                group["lr"] = learning_rate(parameters, state.step, job.steps_per_epoch)
+            values = team.mean(update(objective, state, batch, epoch, job))
+            state.step += 1
+            state.note(values)
+            advance(1, _say(epoch, parameters.epochs, values))
+            if journal and state.step % LOG_STEPS == 0:
+                journal.log(state.step, {f"step/{name}": value for name, value in values.items()})
+            if state.step % job.steps_per_epoch == 0:
+                end_epoch(job, state, team, journal)
+            last = state.step == job.steps
+            if team.keeps and (
+                last or interruption.asked or state.step % parameters.checkpoint_steps == 0
+            ):
+                job.checkpoints.save(job.fingerprint, state.step, state.to_checkpoint())
+            interruption.leave_if_asked()
+
+
+class Objective(nn.Module):
+    """Network and loss as one module, so that all passes are one forward to DDP and compile."""
+
+    def __init__(self, model: nn.Module, parameters: TrainParameters) -> None:
+        super().__init__()
+        self.model, self.parameters = model, parameters
+
+    def forward(self, degraded: Tensor, clean: Tensor, times: int) -> dict[str, Tensor]:
+        return idempotent_loss(
+            self.model,
+            degraded,
+            clean,
+            times=times,
+            alphas=self.parameters.alphas,
+            idempotence_weight=self.parameters.idempotence_weight,
+            detach_between_passes=self.parameters.detach_between_passes,
+        )
+
+
+def update(
+    objective: nn.Module, state: State, batch: Batch, epoch: int, job: TrainingJob
+) -> dict[str, float]:
+    """Make one update of the weights; return the loss and its parts.
+
+    Raises:
+        RuntimeError: If the loss or its gradient is not finite; then nothing is updated.
+    """
+    parameters = job.parameters
+    times, parts = passes(parameters, epoch), parameters.accumulate
+    sums: dict[str, Tensor] = {}
+    images = [part.to(job.device, non_blocking=True).chunk(parts) for part in batch[:2]]
+    for degraded, clean in zip(*images, strict=True):
+        with autocast(job):
+            losses = objective(degraded, clean, times)
+        state.scaler.scale(losses["total"] / parts).backward()
+        for name, value in losses.items():
+            sums[name] = sums.get(name, 0) + value.detach() / parts
+    state.scaler.unscale_(state.optimiser)
+    limit = parameters.gradient_clip or math.inf
+    norm = nn.utils.clip_grad_norm_(state.model.parameters(), limit)
+    values = dict(zip(sums, torch.stack([*sums.values()]).tolist(), strict=True))
+    # Float16 overflows now and then; its scaler then leaves the update out and goes on smaller.
+    checked = [values["total"]] if state.scaler.is_enabled() else [values["total"], float(norm)]
+    if not all(map(math.isfinite, checked)):
+        state.optimiser.zero_grad(set_to_none=True)
+        raise RuntimeError(
+            f"loss {values['total']}, gradient {float(norm)} in epoch {epoch}, step {state.step}: "
+            f"not finite, nothing was updated; samples: {', '.join(batch[2])}"
+        )
+    state.scaler.step(state.optimiser)
+    state.scaler.update()
+    state.optimiser.zero_grad(set_to_none=True)
+    return values
+
+
+@contextmanager
+def autocast(job: TrainingJob) -> Iterator[None]:
+    """Compute in half precision where the device gains by it."""
+    wanted = job.parameters.mixed_precision and job.device == "cuda"
+    with torch.autocast(job.device, half_precision(), enabled=wanted):
+        yield
+
+
+def half_precision() -> torch.dtype:
+    return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+
+
+def end_epoch(job: TrainingJob, state: State, team: Team, journal: RunJournal | None) -> None:
+    """Take the epoch's means, validate when it is time, and keep the best weights."""
+    parameters = job.parameters
+    epoch = state.step // job.steps_per_epoch - 1
+    means = state.end_epoch(epoch, job.steps_per_epoch)
+    if 255 * means["residual"] < COLLAPSED:
+        means["collapsed"] = 1.0
+        logger.warning(
+            "epoch %d: the first pass changes %.3f of 255 grey levels: the network has collapsed to "
+            "the identity, whose results stay put without being restored",
+            epoch,
+            255 * means["residual"],
+        )
+    last = state.step == job.steps
+    if team.keeps and (last or (epoch + 1) % parameters.validation_epochs == 0):
+        state.model.eval()
+        scores = validate(state.model, job.patches, parameters.validation_patches, job.device)
+        means |= {f"validation/{name}": value for name, value in scores.items()}
+        # Weights are chosen among those trained with all passes: before, repeating is not learnt.
+        joined = epoch >= parameters.warmup_epochs or last
+        if joined and scores["psnr"] > state.best.get("scores", {}).get("psnr", -math.inf):
+            weights = {name: value.clone() for name, value in state.model.state_dict().items()}
+            state.best = {"weights": weights, "scores": scores, "epoch": epoch}
+        if journal:
+            for name, image in show_sample(state.model, job.patches, job.device).items():
+                journal.image(state.step, name, image)
+        state.model.train()
+    state.history[-1] = means
+    if journal:
+        journal.log(state.step, {f"epoch/{k}": v for k, v in means.items() if k != "epoch"})
+
+
+def _say(epoch: int, epochs: int, values: dict[str, float]) -> str:
+    parts = " ".join(f"{k} {v:.4f}" for k, v in values.items() if k not in ("total", "residual"))
+    return f"epoch {epoch + 1}/{epochs} {parts}"

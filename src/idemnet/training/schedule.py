@@ -1,0 +1,21 @@
+"""What changes with time: the learning rate, and how many passes are made."""
+
+import math
+
+from idemnet.parameters import TrainParameters
+
+
+def learning_rate(parameters: TrainParameters, step: int, steps_per_epoch: int) -> float:
+    """Give the learning rate of update number `step`, counted from 0."""
+    if parameters.schedule == "cosine":
+        done = step / (parameters.epochs * steps_per_epoch)
+        factor = (1 + math.cos(math.pi * done)) / 2
+    else:
+        factor = parameters.decay ** (step // steps_per_epoch // parameters.decay_epochs)
+    rising = min(1.0, (step + 1) / parameters.rise_steps) if parameters.rise_steps else 1.0
+    return parameters.learning_rate * factor * rising
+
+
+def passes(parameters: TrainParameters, epoch: int) -> int:
+    """Give the number of passes in an epoch: one in the warm-up, then all."""
+    return 1 if epoch < parameters.warmup_epochs else parameters.times

@@ -1,0 +1,74 @@
+"""How good the weights are on held-out sequences, and how much repeating changes."""
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from idemnet.recipes import Image, Patches
+
+PASSES = 3
+BATCH = 8
+
+
+@torch.no_grad()
+def validate(model: nn.Module, patches: Patches, count: int, device: str) -> dict[str, float]:
+    """Restore held-out patches once, and twice again.
+
+    Returns:
+        Mean PSNR in dB of the degraded patches (`psnr_input`), of the first pass (`psnr`) and of
+        the third (`psnr_3`), and `gap`, what repeating lost.
+    """
+    reader = patches.splits["validation"]
+    chosen = np.linspace(0, len(reader.rows) - 1, min(count, len(reader.rows))).astype(int)
+    scores: list[list[float]] = []
+    for first in range(0, len(chosen), BATCH):
+        numbers = chosen[first : first + BATCH]
+        pairs = [reader.read(int(number), 0, 0, patches.size) for number in numbers]
+        degraded, clean = (to_tensor(list(images), device) for images in zip(*pairs, strict=True))
+        passes = [degraded]
+        for _ in range(PASSES):
+            passes.append(model(passes[-1]))
+        scores += np.transpose([psnr(passes[at], clean) for at in (0, 1, PASSES)]).tolist()
+    psnr_input, first_pass, third_pass = (float(mean) for mean in np.mean(scores, axis=0))
+    if not all(map(math.isfinite, (psnr_input, first_pass, third_pass))):
+        raise RuntimeError(f"validation is not finite: {first_pass} dB, then {third_pass} dB")
+    return {
+        "psnr_input": psnr_input,
+        "psnr": first_pass,
+        "psnr_3": third_pass,
+        "gap": first_pass - third_pass,
+    }
+
+
+@torch.no_grad()
+def show_sample(model: nn.Module, patches: Patches, device: str) -> dict[str, Image]:
+    """Give one fixed held-out sample as pictures; the difference is enlarged around grey."""
+    reader = patches.splits["validation"]
+    degraded, clean = reader.read(len(reader.rows) // 2, 0, 0, patches.size)
+    restored = to_image(model(to_tensor([degraded], device))[0])
+    difference = 128 + 4 * (restored.astype(int) - clean)
+    return {
+        "blurred": degraded,
+        "restored": restored,
+        "sharp": clean,
+        "difference": difference.clip(0, 255).astype(np.uint8),
+    }
+
+
+def to_tensor(images: list[Image], device: str) -> Tensor:
+    stacked = torch.from_numpy(np.stack(images)).to(device)
+    return stacked.permute(0, 3, 1, 2).float() / 255
+
+
+def to_image(tensor: Tensor) -> Image:
+    image: Image = (tensor.clamp(0, 1) * 255).round().byte().permute(1, 2, 0).cpu().numpy()
+    return image
+
+
+def psnr(images: Tensor, clean: Tensor) -> list[float]:
+    """Give each image's PSNR in dB, after rounding to 8 bits."""
+    rounded = (images.float().clamp(0, 1) * 255).round() / 255
+    error = (rounded - clean).square().mean(dim=(1, 2, 3))
+    return [10 * math.log10(1 / max(value, 1e-10)) for value in error.tolist()]
