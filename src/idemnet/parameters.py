@@ -188,7 +188,7 @@ class TrainParameters(Parameters):
     network: NetworkParameters = NetworkParameters()
     """What the model is built with."""
     initialize_from: str | None = None
-    """Path of a weights.safetensors to go on from, with its card beside it; `null`: from scratch."""
+    """Path of a weights.safetensors to go on from, its card beside it; `null`: from scratch."""
 
     times: Annotated[int, Field(ge=1, le=8)] = 2
     """Restorations in training, re-restoring included; 1 is a network as all others."""

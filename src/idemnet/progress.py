@@ -26,7 +26,6 @@ logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_LINES = 30.0
 
 
-
 class Advance(Protocol):
     """Told of every so many more, and of what may be said beside."""
 
@@ -89,11 +88,12 @@ def _lines(
         if now - said < SECONDS_BETWEEN_LINES:
             return
         said, rate = now, came / max(now - begun, 1e-9)
-        so_far, speed = shown(done + came), f"{shown(round(rate))}/s"
+        text = f"{title} {note}".rstrip() + f": {shown(done + came)}"
         if total is None:
-            logger.info("%s: %s, %s", title, so_far, speed)
+            logger.log(level, "%s, %s/s", text, shown(round(rate)))
             return
         left = (total - done - came) / max(rate, 1e-9)
-        logger.info("%s: %s of %s, %s, about %.0f s left", title, so_far, shown(total), speed, left)
+        text += f" of {shown(total)}, {shown(round(rate))}/s"
+        logger.log(level, "%s, about %.0f s left", text, left)
 
     return advance

@@ -68,7 +68,9 @@ class Checkpoints:
             except BadInputError as error:
                 logger.warning("%s; taking the one before", error)
         if files:
-            raise BadInputError(f"{shown(place)}: no checkpoint is whole, remove them to start anew")
+            raise BadInputError(
+                f"{shown(place)}: no checkpoint is whole, remove them to start anew"
+            )
         return None
 
     def initial_weights(self, path: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:

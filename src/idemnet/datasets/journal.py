@@ -19,7 +19,6 @@ from idemnet.recipes import Image
 JOURNAL = "journal.jsonl"
 IMAGES = "images"
 ARTIFACTS = "artifacts"
-CHUNK = 1 << 20
 
 
 def read_journal(folder: Path) -> list[dict[str, Any]]:
@@ -105,22 +104,21 @@ class Journal:
             write_image(self.folder / IMAGES, file, image)
             self._append("image", step=step, name=name, file=file)
 
-    def finish(self, scores: Mapping[str, float], artifacts: Mapping[str, Path]) -> None:
+    def finish(self, scores: Mapping[str, float], artifacts: Mapping[str, bytes]) -> None:
         """End well.
 
         Args:
             scores: Of the weights that were kept.
-            artifacts: Files to show and keep with the run. They are copied here: what was published
-                may be replaced by a later run before a server has been told of this one.
+            artifacts: Bytes of files to keep with the run, by name.
         """
         if self.finished:
             return
         place = self.folder / ARTIFACTS
         place.mkdir(parents=True, exist_ok=True)
-        for path in artifacts.values():
-            write_whole(place / path.name, _chunks(path))
+        for name, content in artifacts.items():
+            write_whole(place / name, [content])
         plain = {key: float(value) for key, value in scores.items()}
-        files = {name: path.name for name, path in artifacts.items()}
+        files = {Path(name).stem: name for name in artifacts}
         self._append("finished", scores=plain, artifacts=files)
 
     def fail(self, reason: str) -> None:
@@ -150,9 +148,3 @@ def flatten(parameters: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[s
             yield from flatten(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            yield chunk

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 from mlflow.models import set_model
-from mlflow.pyfunc import PythonModel, PythonModelContext
+from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
 
-class Restoration(PythonModel):  # type: ignore[misc]
+class Restoration(PythonModel):
     """Takes (N, H, W, 3) images of 8 bits, gives them back restored."""
 
     def load_context(self, context: PythonModelContext) -> None:

@@ -19,10 +19,11 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote
 
 from PIL import Image as PillowImage
 
+from idemnet import __version__
 from idemnet.datasets.files import write_whole
 from idemnet.datasets.journal import ARTIFACTS, IMAGES, read_journal
 from idemnet.errors import BadInputError
@@ -43,8 +44,12 @@ LATER = "`idemnet track replay` will copy the rest"
 
 def tracking_uri(configured: str, root: Path) -> str:
     """Say where runs are tracked: MLFLOW_TRACKING_URI, what is configured, or a file at `root`."""
-    default = f"{SQLITE}{root.resolve() / 'mlflow.db'}"
-    return os.environ.get("MLFLOW_TRACKING_URI") or configured or default
+    return chosen_uri(configured) or f"{SQLITE}{root.resolve() / 'mlflow.db'}"
+
+
+def chosen_uri(configured: str) -> str:
+    """Say which store a person chose, if any."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or configured
 
 
 def without_secrets(text: str) -> str:
@@ -56,9 +61,9 @@ def without_secrets(text: str) -> str:
 def explain(error: Exception, uri: str) -> str:
     """Say in one line what MLflow said, without what must not be shown."""
     text = " ".join(str(error).split()) or type(error).__name__
-    secrets = urlsplit(uri) if not uri.startswith(SQLITE) else None
-    for secret in (secrets.password, secrets.query) if secrets else ():
-        text = text.replace(secret, "***") if secret else text
+    for found in re.findall(r"\w://[^/\s]*:([^/\s]+)@", uri) + re.findall(r"\w://.*?\?(.+)", uri):
+        for secret in (found, unquote(found)):
+            text = text.replace(secret, "***")
     text = without_secrets(text)
     return text if len(text) <= 300 else f"{text[:300]}..."
 
@@ -90,7 +95,7 @@ class Progress:
         self._copied: dict[str, dict[str, Any]] = stored.get("copied", {})
 
     def aim(self, uri: str, experiment: str) -> None:
-        """Remember for a replay where this journal is meant to go."""
+        """Remember for a replay where this journal is meant to go; `""`: the project's own file."""
         self.uri, self.experiment = without_secrets(uri), experiment
         self._save()
 
@@ -116,7 +121,8 @@ def upload(folder: Path, uri: str, experiment: str) -> int:
         Exception: Whatever MLflow raises; what was copied until then is remembered.
     """
     lines = read_journal(folder)
-    if not lines:
+    start = next((line for line in lines if line["kind"] == "started"), None)
+    if start is None:
         return 0
     with _alone(folder):
         progress = Progress(folder)
@@ -125,8 +131,8 @@ def upload(folder: Path, uri: str, experiment: str) -> int:
             return 0
         client = _connect(uri)
         if run is None or not _exists(client, run):
-            run, done = _find_or_create_run(client, lines[0], uri, experiment), 0
-        copy = _Copy(client, run, folder, lines)
+            run, done = _find_or_create_run(client, start, uri, experiment), 0
+        copy = _Copy(client, run, folder, start)
         copied = 0
         for batch in _batches(lines[done:]):
             copy(batch)
@@ -159,6 +165,8 @@ def _connect(uri: str) -> Any:
     from mlflow import MlflowClient  # noqa: PLC0415  # takes seconds
 
     if uri.startswith(SQLITE):
+        if "?" in uri:
+            raise BadInputError(f"{uri}: a database cannot be in a folder with '?' in its name")
         _make_database(Path(uri.removeprefix(SQLITE)))
     return MlflowClient(uri, uri)
 
@@ -214,17 +222,23 @@ def _experiment(client: Any, uri: str, name: str) -> str:
 class _Copy:
     """Tells one MLflow run what lines say."""
 
-    def __init__(
-        self, client: Any, run: str, folder: Path, lines: Sequence[dict[str, Any]]
-    ) -> None:
-        self._client, self._run, self._folder, self._start = client, run, folder, lines[0]
+    def __init__(self, client: Any, run: str, folder: Path, start: Mapping[str, Any]) -> None:
+        self._client, self._run, self._folder, self._start = client, run, folder, start
 
-    def __call__(self, batch: Sequence[dict[str, Any]]) -> None:
-        kind = batch[0]["kind"]
-        if kind == "metrics":
-            self._metrics(batch)
-        elif kind != "unreadable":
-            getattr(self, f"_{kind}")(batch[0])
+    def __call__(self, batch: Sequence[Mapping[str, Any]]) -> None:
+        match batch[0]["kind"]:
+            case "metrics":
+                self._metrics(batch)
+            case "started":
+                self._started(batch[0])
+            case "image":
+                self._image(batch[0])
+            case "failed":
+                self._failed(batch[0])
+            case "resumed":
+                self._resumed(batch[0])
+            case "finished":
+                self._finished(batch[0])
 
     def _started(self, line: Mapping[str, Any]) -> None:
         from mlflow.entities import Param, RunTag  # noqa: PLC0415
@@ -324,12 +338,15 @@ def _save_model(place: Path, weights: str, card: str) -> None:
     from mlflow.types import Schema, TensorSpec  # noqa: PLC0415
 
     images = Schema([TensorSpec(np.dtype(np.uint8), (-1, -1, -1, 3))])
-    needed = ("idemnet", "mlflow", "numpy", "safetensors", "torch")
+    needed = ("mlflow", "numpy", "safetensors", "torch")
     pyfunc.save_model(
         place,
         python_model=str(Path(__file__).with_name("mlflow_model.py")),
         artifacts={"weights": weights, "card": card},
-        pip_requirements=[f"{package}=={metadata.version(package)}" for package in needed],
+        pip_requirements=[
+            f"idemnet=={__version__}",
+            *(f"{package}=={metadata.version(package)}" for package in needed),
+        ],
         signature=ModelSignature(images, images),
     )
 

@@ -12,8 +12,8 @@ from rich.filesize import decimal
 
 from idemnet.datasets.address import Address
 from idemnet.datasets.partial import Origin, Partial
-from idemnet.progress import count_bytes
 from idemnet.errors import BadInputError
+from idemnet.progress import count_bytes
 
 CHUNK = 1 << 16
 HOPS = 10

@@ -2,22 +2,23 @@
 
 import hashlib
 import json
+import logging
 import shutil
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
-from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from idemnet.datasets.files import make_durable, shown, write_whole
+from idemnet.datasets.files import shown, write_whole
 from idemnet.datasets.folder import DatasetFolder
 from idemnet.datasets.published import move_into_place
 from idemnet.errors import BadInputError
+from idemnet.models.packing import CARD, HISTORY, WEIGHTS, pack
 from idemnet.recipes import TrainedModel
 
-WEIGHTS, CARD, HISTORY = "weights.safetensors", "card.json", "history.json"
+logger = logging.getLogger(__name__)
 
 
 class WeightsDataset(DatasetFolder):
@@ -29,24 +30,19 @@ class WeightsDataset(DatasetFolder):
         return TrainedModel(weights, card, history)
 
     def save(self, data: TrainedModel) -> None:
-        tensors = {name: tensor.contiguous() for name, tensor in sorted(data.weights.items())}
-        packed = save_tensors(tensors, metadata={"format": "pt"})
-        card = {**data.card, "sha256": hashlib.sha256(packed).hexdigest()}
+        files = pack(data)
+        if self._exists() and (self._folder / CARD).read_bytes() == files[CARD]:
+            logger.info("%s: unchanged, nothing to do", shown(self._folder))
+            return
         staging = self._folder.with_name(f".{self._folder.name}.new")
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir(parents=True)
-        write_whole(staging / WEIGHTS, [packed])
-        write_whole(staging / CARD, [_json(card)])
-        write_whole(staging / HISTORY, [_json(data.history)])
-        make_durable(staging)
+        for name, content in files.items():
+            write_whole(staging / name, [content])
         move_into_place(staging, self._folder)
 
     def _exists(self) -> bool:
         return (self._folder / CARD).is_file()
-
-
-def _json(content: Any) -> bytes:
-    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

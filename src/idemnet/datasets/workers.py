@@ -71,9 +71,7 @@ def _no_main_module() -> Iterator[None]:
         main.__dict__.update(hidden)
 
 
-def _wait_for(
-    futures: Sequence[Future[dict[str, Any]]], finished: Any, advance: Advance
-) -> None:
+def _wait_for(futures: Sequence[Future[dict[str, Any]]], finished: Any, advance: Advance) -> None:
     pending, shown = set(futures), 0
     try:
         while pending:

@@ -9,38 +9,47 @@ import torch
 from idemnet.models.cost import count_macs, count_parameters
 from idemnet.training.job import TrainingJob
 from idemnet.training.loss import idempotent_loss
+from idemnet.training.schedule import passes
 from idemnet.training.state import State
 
 BACKWARD = 2
 """A gradient costs about twice what the forward pass costs."""
+PATIENCE = 0.5
+"""Seconds that one sample may take for a whole batch to be tried too."""
 
 
 def describe_cost(job: TrainingJob, state: State) -> str:
-    """Try one sample, forward and backward, and say what the whole will take."""
+    """Try a batch, or one sample where that is slow, and say what the whole will take."""
     parameters, size = job.parameters, job.parameters.crop
+    mine = parameters.batch_size // (parameters.processes * parameters.nodes)
     macs = count_macs(state.model, size, size) * parameters.times * parameters.batch_size
-    seconds = _time_one_sample(job, state) * parameters.batch_size
-    seconds /= parameters.processes * parameters.nodes
-    hours = job.steps * seconds / 3600
-    duration = f"{hours:.1f} h" if hours >= 1 else f"{60 * hours:.1f} min"
+    seconds = _time_step(job, state, 1) * mine
+    tried = "one sample"
+    if seconds < PATIENCE * mine:
+        seconds, tried = _time_step(job, state, mine), "one batch"
+    # In the warm-up there is one pass instead of several.
+    work = sum(passes(parameters, epoch) for epoch in range(parameters.epochs))
+    minutes = seconds * job.steps_per_epoch * work / parameters.times / 60
+    duration = f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.0f} h"
     return (
         f"training {job.task}: {count_parameters(state.model):,} parameters, {job.steps:,} steps, "
-        f"{(1 + BACKWARD) * macs / 1e9:.1f} GMAC per step, about {_peak_gigabytes(job):.1f} GB of "
-        f"memory, about {duration} on {job.device} at the rate of one sample tried"
+        f"{(1 + BACKWARD) * macs / 1e9:.1f} GMAC per step, {_peak_gigabytes(job):.1f} GB of memory "
+        f"for {tried}, about {duration} on {job.device} at its rate"
     )
 
 
-def _time_one_sample(job: TrainingJob, state: State) -> float:
+def _time_step(job: TrainingJob, state: State, samples: int) -> float:
+    """Measure forward and backward, synchronised, after a warm-up; no weight is changed."""
     size = job.parameters.crop
-    sample = torch.rand(1, 3, size, size, generator=torch.Generator()).to(job.device)
+    images = torch.rand(samples, 3, size, size, generator=torch.Generator()).to(job.device)
     times = []
-    for _ in range(2):  # the first one warms up
+    for _ in range(2):
         _wait(job.device)
         begun = time.perf_counter()
         losses = idempotent_loss(
-            state.model, sample, sample, times=job.parameters.times, alphas=job.parameters.alphas
+            state.model, images, images, times=job.parameters.times, alphas=job.parameters.alphas
         )
-        losses["total"].backward()
+        torch.autograd.backward(losses["total"])
         _wait(job.device)
         times.append(time.perf_counter() - begun)
     state.optimiser.zero_grad(set_to_none=True)
@@ -53,10 +62,7 @@ def _wait(device: str) -> None:
 
 
 def _peak_gigabytes(job: TrainingJob) -> float:
-    """Give the peak so far, with what the rest of the batch will add to that of one sample."""
     if job.device == "cuda":
-        one = torch.cuda.max_memory_allocated()
-    else:
-        unit = 1 if sys.platform == "darwin" else 1024
-        one = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return one / 1e9
+        return torch.cuda.max_memory_allocated() / 1e9
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9

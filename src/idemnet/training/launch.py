@@ -9,9 +9,11 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from idemnet.models import load_weights
+from idemnet.models.packing import pack
 from idemnet.training.estimate import describe_cost
 from idemnet.training.job import TrainingJob
 from idemnet.training.loop import half_precision, train_to_the_end
+from idemnet.training.result import describe
 from idemnet.training.state import State
 from idemnet.training.team import Team
 
@@ -72,12 +74,16 @@ def train_as(job: TrainingJob, team: Team) -> None:
     checkpoint = job.checkpoints.load(job.fingerprint)
     if checkpoint is not None:
         state.restore(checkpoint)
-    if state.step == job.steps:
+    if state.step == job.steps and job.tracker.finished(job.fingerprint):
+        logger.info("training %s: done before, nothing to do", job.task)
         return
     if not team.leads:
         train_to_the_end(job, state, team, journal=None)
         return
-    logger.info("%s", f"going on at step {state.step}" if state.step else describe_cost(job, state))
+    if state.step:
+        logger.info("training %s: going on at step %d of %d", job.task, state.step, job.steps)
+    else:
+        logger.info("%s", describe_cost(job, state))
     with job.tracker.run(job.fingerprint) as journal:
         journal.start(
             f"{job.task}-{job.fingerprint[:8]}",
@@ -91,6 +97,8 @@ def train_as(job: TrainingJob, team: Team) -> None:
             },
         )
         train_to_the_end(job, state, team, journal)
+        scores = {f"validation.{name}": value for name, value in state.best["scores"].items()}
+        journal.finish(scores, pack(describe(job, state.to_checkpoint())))
 
 
 def create_state(job: TrainingJob) -> State:

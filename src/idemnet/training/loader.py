@@ -1,6 +1,7 @@
 """Batches on their way to the network."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,7 +15,7 @@ Batch = tuple[Tensor, Tensor, list[str]]
 
 
 class Samples(Dataset[Sample]):
-    """Samples by (epoch, index); reading one needs nothing but these two numbers."""
+    """Samples by (epoch, place); reading one needs nothing but these two numbers."""
 
     def __init__(self, job: TrainingJob) -> None:
         self.parameters = job.parameters
@@ -49,7 +50,7 @@ class Draws(Sampler[list[Draw]]):
             yield batch[mine]
 
 
-def open_loader(job: TrainingJob, start: int, rank: int = 0, processes: int = 1) -> DataLoader[Batch]:
+def open_loader(job: TrainingJob, start: int, rank: int = 0, processes: int = 1) -> DataLoader[Any]:
     """Load all batches from update number `start` to the last; one loader serves all epochs."""
     return DataLoader(
         Samples(job),

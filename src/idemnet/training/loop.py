@@ -61,7 +61,7 @@ class Objective(nn.Module):
 
     def __init__(self, model: nn.Module, parameters: TrainParameters) -> None:
         super().__init__()
-        self.model, self.parameters = model, parameters
+        self.model, self.settings = model, parameters
 
     def forward(self, degraded: Tensor, clean: Tensor, times: int) -> dict[str, Tensor]:
         return idempotent_loss(
@@ -69,9 +69,9 @@ class Objective(nn.Module):
             degraded,
             clean,
             times=times,
-            alphas=self.parameters.alphas,
-            idempotence_weight=self.parameters.idempotence_weight,
-            detach_between_passes=self.parameters.detach_between_passes,
+            alphas=self.settings.alphas,
+            idempotence_weight=self.settings.idempotence_weight,
+            detach_between_passes=self.settings.detach_between_passes,
         )
 
 
@@ -131,8 +131,8 @@ def end_epoch(job: TrainingJob, state: State, team: Team, journal: RunJournal | 
     if 255 * means["residual"] < COLLAPSED:
         means["collapsed"] = 1.0
         logger.warning(
-            "epoch %d: the first pass changes %.3f of 255 grey levels: the network has collapsed to "
-            "the identity, whose results stay put without being restored",
+            "epoch %d: the first pass changes %.3f of 255 grey levels: the network has collapsed "
+            "to the identity, whose results stay put without being restored",
             epoch,
             255 * means["residual"],
         )

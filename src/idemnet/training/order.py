@@ -1,4 +1,4 @@
-"""Which sample comes when, and how it is changed: a pure function of (seed, epoch, index).
+"""Which sample comes when, and how it is changed: a pure function of (seed, epoch, place).
 
 No state of loaders or random generators is kept anywhere, so any number of workers, and any point
 of resuming, gives the same samples to the bit.
@@ -18,8 +18,8 @@ class Draw(NamedTuple):
     """One sample of one epoch."""
 
     epoch: int
-    index: int
-    """Position in the epoch's order."""
+    place: int
+    """In the epoch's order."""
 
 
 def group_by_pair(patches: PatchReader) -> list[list[int]]:
@@ -40,7 +40,7 @@ def batches(pairs: int, batch_size: int, epochs: int, start: int) -> Iterator[li
     for update in range(start, epochs * per_epoch):
         epoch, batch = divmod(update, per_epoch)
         first = batch * batch_size
-        yield [Draw(epoch, index) for index in range(first, first + batch_size)]
+        yield [Draw(epoch, place) for place in range(first, first + batch_size)]
 
 
 def make_sample(
@@ -54,11 +54,12 @@ def make_sample(
     saturation: tuple[float, float],
 ) -> tuple[FloatImage, FloatImage, str]:
     """Cut one augmented pair, and name it."""
-    random = np.random.default_rng([seed, draw.epoch, draw.index])
-    pair = pairs[shuffled(seed, draw.epoch, len(pairs))[draw.index]]
-    number = pair[random.integers(len(pair))]
+    random = np.random.default_rng([seed, draw.epoch, draw.place])
+    pair = pairs[int(shuffled(seed, draw.epoch, len(pairs))[draw.place])]
+    number = pair[int(random.integers(len(pair)))]
     top, left = random.integers(patch_size - crop + 1, size=2)
-    turns, flip, factor = random.integers(4), bool(random.integers(2)), random.uniform(*saturation)
+    turns, flip = int(random.integers(4)), bool(random.integers(2))
+    factor = random.uniform(*saturation)
     images = [
         change_saturation(to_float(turn(image, turns, flip=flip)), factor)
         for image in patches.read(number, int(top), int(left), crop)

@@ -10,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 @dataclass(frozen=True)
 class Team:
-    """This process's place among all that train together."""
+    """A process's place among all that train together."""
 
     rank: int = 0
     size: int = 1

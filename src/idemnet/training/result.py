@@ -1,0 +1,28 @@
+"""What a training ends with: the best weights, and a card that says what they are."""
+
+from typing import Any
+
+import idemnet
+from idemnet.models.cost import count_parameters
+from idemnet.recipes import TrainedModel
+from idemnet.training.job import TrainingJob
+
+
+def describe(job: TrainingJob, final: dict[str, Any]) -> TrainedModel:
+    """Take the best weights out of the last checkpoint."""
+    best = final["best"]
+    card = {
+        "task": job.task,
+        "architecture": job.parameters.model,
+        "arguments": job.parameters.network.model_dump(mode="json"),
+        "parameters": count_parameters(job.build_model()),
+        "training": job.parameters.model_dump(mode="json"),
+        "epoch": best["epoch"],
+        "validation": best["scores"],
+        "data_fingerprint": job.patches.fingerprint,
+        "fingerprint": job.fingerprint,
+        "device": job.device,
+        "threads": job.threads,
+        "idemnet": idemnet.__version__,
+    }
+    return TrainedModel(best["weights"], card, final["history"])
