@@ -9,6 +9,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -88,5 +89,8 @@ def _read(file: Path) -> dict[str, Any]:
     data = file.read_bytes()
     if hashlib.sha256(data).hexdigest() != file.stem.partition("-")[2]:
         raise BadInputError(f"{shown(file)}: is corrupt, its sha256 is not that of its name")
-    state: dict[str, Any] = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    try:
+        state: dict[str, Any] = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except (UnpicklingError, RuntimeError, EOFError) as error:
+        raise BadInputError(f"{shown(file)}: is not a checkpoint") from error
     return state

@@ -1,0 +1,84 @@
+"""Weights travel with a card; what does not fit is refused, saying what."""
+
+import json
+
+import pytest
+import torch
+from kedro.io import DatasetError
+
+from idemnet.datasets.weights import WeightsDataset, read_weights
+from idemnet.errors import BadInputError
+from idemnet.models import MODELS, load_weights
+from idemnet.recipes import TrainedModel
+
+MODEL = MODELS["idempotent"](width=4, iterations=1)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    dataset = WeightsDataset(str(tmp_path / "deblur"), {"deblur": "set"})
+    card = {"task": "deblur", "architecture": "idempotent"}
+    dataset.save(TrainedModel(MODEL.state_dict(), card, [{"epoch": 0, "sharp_1": 0.5}]))
+    return tmp_path / "deblur" / "set"
+
+
+def test_what_is_saved_comes_back(folder):
+    trained = WeightsDataset(str(folder.parent), {"deblur": "set"}).load()
+    assert trained.card["task"] == "deblur" and trained.history == [{"epoch": 0, "sharp_1": 0.5}]
+    for name, tensor in MODEL.state_dict().items():
+        assert torch.equal(trained.weights[name], tensor)
+    assert {path.name for path in folder.iterdir()} == {
+        "weights.safetensors", "card.json", "history.json",
+    }  # fmt: skip
+
+
+def test_saving_the_same_again_writes_nothing(folder, caplog):
+    before = (folder / "card.json").stat().st_mtime_ns
+    dataset = WeightsDataset(str(folder.parent), {"deblur": "set"})
+    with caplog.at_level("INFO"):
+        dataset.save(dataset.load())
+    assert "unchanged" in caplog.text
+    assert (folder / "card.json").stat().st_mtime_ns == before
+
+
+def test_a_flipped_byte_is_refused_with_both_hashes(folder):
+    path = folder / "weights.safetensors"
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    expected = json.loads((folder / "card.json").read_text())["sha256"]
+    with pytest.raises(BadInputError, match=f"its card was written for {expected}"):
+        read_weights(path)
+
+
+def test_missing_parts_are_named(folder):
+    (folder / "card.json").unlink()
+    with pytest.raises(BadInputError, match=r"card\.json: is not there"):
+        read_weights(folder / "weights.safetensors")
+    (folder / "card.json").write_text("[]")
+    with pytest.raises(BadInputError, match="is not a card of weights"):
+        read_weights(folder / "weights.safetensors")
+    with pytest.raises(DatasetError, match="is not a card"):
+        WeightsDataset(str(folder.parent), {"deblur": "set"}).load()
+
+
+def test_a_pickle_named_safetensors_is_refused(folder):
+    import hashlib
+
+    path = folder / "weights.safetensors"
+    torch.save(MODEL.state_dict(), path)
+    card = json.loads((folder / "card.json").read_text())
+    card["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (folder / "card.json").write_text(json.dumps(card))
+    with pytest.raises(BadInputError, match="is not a safetensors file"):
+        read_weights(path)
+
+
+def test_tensors_that_do_not_fit_are_named():
+    weights = dict(MODEL.state_dict())
+    weights["extra"] = weights.pop("decoder.to_image.bias")
+    with pytest.raises(BadInputError, match=r"decoder\.to_image\.bias is missing; extra is unexpected"):
+        load_weights(MODEL, weights, "x")
+    other = MODELS["idempotent"](width=6, iterations=1)
+    with pytest.raises(BadInputError, match=r"is \(4, 3, 3, 3\) instead of \(6, 3, 3, 3\).* and \d+ more"):
+        load_weights(other, MODEL.state_dict(), "x")
