@@ -1,0 +1,188 @@
+"""The record of a training run, on this disk: what any tracking server is told comes from here.
+
+Training only ever appends a line. Lines carry the time they were written, so that a server that is
+told the same line twice can see that it is the same.
+"""
+
+import itertools
+import json
+import os
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from idemnet.datasets.files import make_durable, write_whole
+from idemnet.datasets.images import write_image
+from idemnet.errors import BadInputError
+from idemnet.recipes import Image
+
+JOURNAL = "journal.jsonl"
+IMAGES = "images"
+ARTIFACTS = "artifacts"
+CHUNK = 1 << 20
+
+Line = tuple[dict[str, Any], int]
+"""What was written, and the byte it ends at."""
+
+
+def read_journal(folder: Path) -> list[dict[str, Any]]:
+    """Read every whole line."""
+    return [line for line, _ in read_on(folder, 0)]
+
+
+def read_start(folder: Path) -> dict[str, Any]:
+    """Read the first line.
+
+    Raises:
+        BadInputError: If it is not one that `Journal.start` has written.
+    """
+    with (folder / JOURNAL).open("rb") as file:
+        line = _parse(file.readline())
+    if line["kind"] != "started":
+        raise BadInputError(f"{folder / JOURNAL}: does not begin with the start of a run")
+    return line
+
+
+def read_on(folder: Path, start: int) -> list[Line]:
+    """Read the whole lines from a byte on, once they are safe on disk.
+
+    A line that is still being written is not whole.
+    """
+    try:
+        with (folder / JOURNAL).open("rb") as file:
+            file.seek(start)
+            lines = file.read().splitlines(keepends=True)
+            # What a server was told must not be lost by a power cut and then be told differently.
+            os.fsync(file.fileno())
+    except FileNotFoundError:
+        return []
+    ends = itertools.accumulate(map(len, lines), initial=start)
+    next(ends)
+    return [
+        (_parse(line), end) for line, end in zip(lines, ends, strict=True) if line.endswith(b"\n")
+    ]
+
+
+def _parse(line: bytes) -> dict[str, Any]:
+    try:
+        return dict(json.loads(line))
+    except ValueError:
+        return {"kind": "unreadable"}
+
+
+class Journal:
+    """One training run's lines, images and results in a folder; a resumed run goes on in it."""
+
+    def __init__(self, folder: Path, tags: Mapping[str, str] | None = None) -> None:
+        """Read what is there; a last line torn by a kill is cut off.
+
+        Args:
+            folder: Made with the first line.
+            tags: Joined to those given to `start`.
+        """
+        self.folder = folder
+        self._path = folder / JOURNAL
+        self._tags = tags or {}
+        self._reached: dict[tuple[str, str], int] = {}
+        self._last: Mapping[str, Any] = {"kind": "nothing"}
+        end = 0
+        for line, end in read_on(folder, 0):  # noqa: B007
+            self._note(line)
+        if self._path.exists():
+            os.truncate(self._path, end)
+
+    @property
+    def finished(self) -> bool:
+        return bool(self._last["kind"] == "finished")
+
+    def start(self, name: str, parameters: Mapping[str, Any], tags: Mapping[str, str]) -> None:
+        """Begin, or go on where an earlier process stopped.
+
+        Args:
+            name: Of the run, for people.
+            parameters: Nested; kept flat, with dots between the keys.
+            tags: Beside those that the journal was opened with.
+        """
+        if self._last["kind"] != "nothing":
+            if self._last["kind"] == "failed":
+                self._append("resumed", after=self._last["reason"])
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        flat = dict(flatten(parameters))
+        self._append(
+            "started", id=uuid.uuid4().hex, name=name, parameters=flat, tags={**self._tags, **tags}
+        )
+        make_durable(self.folder)
+
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """Record values, but for those that a resumed run computes again."""
+        new = {
+            key: float(value)
+            for key, value in values.items()
+            if step > self._reached.get(("metrics", key), -1)
+        }
+        if new:
+            self._append("metrics", step=step, values=new)
+
+    def image(self, step: int, name: str, image: Image) -> None:
+        """Record an image, unless a resumed run comes by here again."""
+        if step > self._reached.get(("image", name), -1):
+            file = f"{name}/{step:08d}.png"
+            write_image(self.folder / IMAGES, file, image)
+            self._append("image", step=step, name=name, file=file)
+
+    def finish(self, scores: Mapping[str, float], artifacts: Mapping[str, Path]) -> None:
+        """End well.
+
+        Args:
+            scores: Of the weights that were kept.
+            artifacts: Files to show and keep with the run. They are copied here: what was published
+                may be replaced by a later run before a server has been told of this one.
+        """
+        if self.finished:
+            return
+        place = self.folder / ARTIFACTS
+        place.mkdir(parents=True, exist_ok=True)
+        for path in artifacts.values():
+            write_whole(place / path.name, _chunks(path))
+        plain = {key: float(value) for key, value in scores.items()}
+        files = {name: path.name for name, path in artifacts.items()}
+        self._append("finished", scores=plain, artifacts=files)
+
+    def fail(self, reason: str) -> None:
+        """End badly, for now; what was never started or has finished did not fail."""
+        if self._last["kind"] not in ("nothing", "finished"):
+            self._append("failed", reason=reason)
+
+    def _append(self, kind: str, **content: Any) -> None:
+        line = {"kind": kind, "time": time.time_ns() // 1_000_000, **content}
+        text = json.dumps(line, ensure_ascii=False, default=str) + "\n"
+        with self._path.open("ab", buffering=0) as file:
+            file.write(text.encode("utf-8", "backslashreplace"))
+            if kind != "metrics":  # too many of those to wait for the disk each time
+                os.fsync(file.fileno())
+        self._note(line)
+
+    def _note(self, line: Mapping[str, Any]) -> None:
+        self._last = line
+        if line["kind"] == "metrics":
+            self._reached.update((("metrics", key), line["step"]) for key in line["values"])
+        elif line["kind"] == "image":
+            self._reached["image", line["name"]] = line["step"]
+
+
+def flatten(parameters: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Give every leaf with its whole key, `train.learning_rate`."""
+    for key, value in parameters.items():
+        if isinstance(value, Mapping) and value:
+            yield from flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            yield chunk

@@ -1,0 +1,133 @@
+"""Tracking as a training step sees it: a journal to write in; MLflow gets a copy of it."""
+
+import platform
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NoReturn
+
+from kedro.io import AbstractDataset
+from kedro.utils import find_kedro_project
+
+from idemnet import __version__
+from idemnet.datasets.journal import Journal
+from idemnet.datasets.mlflow_store import Progress, Uploader
+from idemnet.datasets.mlflow_uri import chosen_uri, tracking_uri, without_secrets
+from idemnet.errors import BadInputError
+
+JOURNAL_FOLDER = "journal"
+
+
+@dataclass(frozen=True)
+class Tracker:
+    """Opens the journals of one task and data set."""
+
+    folder: Path
+    task: str
+    dataset: str
+    uri: str
+    experiment: str
+
+    @contextmanager
+    def run(self, fingerprint: str) -> Iterator[Journal]:
+        """Open a training run's journal; an error inside becomes the reason why it failed."""
+        root = project_root(self.folder)
+        place = self.folder / fingerprint[:16] / JOURNAL_FOLDER
+        place.mkdir(parents=True, exist_ok=True)
+        Progress(place).aim(chosen_uri(self.uri), self.experiment)
+        journal = Journal(place, {**surroundings(root), "task": self.task, "dataset": self.dataset})
+        uploader = Uploader(place, tracking_uri(self.uri, root), self.experiment)
+        uploader.start()
+        try:
+            yield journal
+        except Exception as error:
+            journal.fail(without_secrets(f"{type(error).__name__}: {error}"))
+            raise
+        except BaseException:
+            journal.fail("interrupted")
+            raise
+        finally:
+            uploader.close()
+
+
+class TrackerDataset(AbstractDataset[NoReturn, Tracker]):
+    """Where the training runs of a task are recorded."""
+
+    def __init__(
+        self,
+        filepath: str,
+        dataset: Mapping[str, str],
+        uri: str = "",
+        experiment: str = "idemnet",
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        """Name the folder and the store.
+
+        Args:
+            filepath: The task's folder; each of its data sets is a folder below.
+            dataset: Which data set each task uses (conf/*/globals.yml).
+            uri: MLflow's tracking URI; empty for `mlflow.db` at the project's root.
+                MLFLOW_TRACKING_URI wins.
+            experiment: MLflow's experiment.
+            metadata: For kedro-viz.
+        """
+        folder = Path(filepath)
+        name = dataset[folder.name]
+        self._tracker = Tracker(folder / name, folder.name, name, uri, experiment)
+        self.metadata = metadata
+
+    def load(self) -> Tracker:
+        return self._tracker
+
+    def save(self, data: NoReturn) -> NoReturn:
+        raise BadInputError("runs are recorded while they run, there is nothing to save")
+
+    def _exists(self) -> bool:
+        return self._tracker.folder.exists()
+
+    def _describe(self) -> dict[str, Any]:
+        tracker = self._tracker
+        return {
+            "folder": str(tracker.folder),
+            "uri": without_secrets(tracker.uri),
+            "experiment": tracker.experiment,
+        }
+
+
+def project_root(start: Path) -> Path:
+    """Find the project that a folder belongs to, else the one we are in."""
+    here = Path.cwd()
+    return find_kedro_project(start.resolve()) or find_kedro_project(here) or here
+
+
+def surroundings(root: Path) -> dict[str, str]:
+    """Say which code runs, on what, where, and how it was called."""
+    tags = {
+        "host": socket.gethostname(),
+        "command": without_secrets(shlex.join(sys.argv)),
+        "version.python": platform.python_version(),
+        "version.idemnet": __version__,
+        "version.torch": metadata.version("torch"),
+    }
+    commit = _git(root, "rev-parse", "HEAD")
+    if commit:
+        tags["git.commit"] = commit
+        tags["git.dirty"] = str(bool(_git(root, "status", "--porcelain"))).lower()
+    return tags
+
+
+def _git(root: Path, *command: str) -> str:
+    try:
+        result = subprocess.run(  # noqa: S603
+            ["git", "-C", str(root), *command],  # noqa: S607
+            capture_output=True, text=True, timeout=5, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return ""  # no git, no repository: then there is nothing to say
+    return result.stdout.strip()
