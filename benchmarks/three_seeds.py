@@ -50,13 +50,17 @@ def main() -> None:
     with KedroSession.create(ROOT) as session:
         context = session.load_context()
         load = context.catalog.load
-        parameters = TrainParameters.model_validate(context.config_loader["parameters"]["deblur"]["train"])
+        parameters = TrainParameters.model_validate(
+            context.config_loader["parameters"]["deblur"]["train"]
+        )
     patches, checkpoints, tracker = (
         load(f"deblur.{name}") for name in ("patches", "checkpoints", "tracker")
     )
     pairs = [pair for pair in load("deblur.pairs").pairs if pair.split == "test"]
     print(f"{len(pairs)} test pairs; mean PSNR in dB")
-    print("| seed | constraint | blurred | restored | gain | third pass | tenth pass | lost in ten |")
+    print(
+        "| seed | constraint | blurred | restored | gain | third pass | tenth pass | lost in ten |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     kept = True
     for seed in SEEDS:

@@ -40,7 +40,9 @@ ROUNDS, STEPS = 7, 20
 
 
 def make_job(place: Path) -> TrainingJob:
-    settings = yaml.safe_load(Path("conf/base/parameters_deblur.yml").read_text())["deblur"]["train"]
+    settings = yaml.safe_load(Path("conf/base/parameters_deblur.yml").read_text())["deblur"][
+        "train"
+    ]
     scene = SceneParameters(train=8, validation=1, test=1, frames=17)
     raw = RawDataset(str(place / "raw"), {"raw": "set"})
     raw.save(download(SourceParameters(builtin=scene), SourcesOnDisk(place)))

@@ -77,8 +77,12 @@ def test_a_pickle_named_safetensors_is_refused(folder):
 def test_tensors_that_do_not_fit_are_named():
     weights = dict(MODEL.state_dict())
     weights["extra"] = weights.pop("decoder.to_image.bias")
-    with pytest.raises(BadInputError, match=r"decoder\.to_image\.bias is missing; extra is unexpected"):
+    with pytest.raises(
+        BadInputError, match=r"decoder\.to_image\.bias is missing; extra is unexpected"
+    ):
         load_weights(MODEL, weights, "x")
     other = MODELS["idempotent"](width=6, iterations=1)
-    with pytest.raises(BadInputError, match=r"is \(4, 3, 3, 3\) instead of \(6, 3, 3, 3\).* and \d+ more"):
+    with pytest.raises(
+        BadInputError, match=r"is \(4, 3, 3, 3\) instead of \(6, 3, 3, 3\).* and \d+ more"
+    ):
         load_weights(other, MODEL.state_dict(), "x")

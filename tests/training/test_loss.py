@@ -55,7 +55,13 @@ def test_two_passes_are_equations_7_to_9():
         times=2, alphas=(1.0, 0.5), idempotence_weight=0.1,
     )  # fmt: skip
     assert plain(parts) == pytest.approx(
-        {"sharp_1": 0.6, "sharp_2": 0.65, "idempotent": 0.05, "residual": 0.1, "total": 0.6 + 0.325 + 0.005}
+        {
+            "sharp_1": 0.6,
+            "sharp_2": 0.65,
+            "idempotent": 0.05,
+            "residual": 0.1,
+            "total": 0.6 + 0.325 + 0.005,
+        }
     )
 
 

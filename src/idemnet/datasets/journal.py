@@ -4,6 +4,7 @@ Training only ever appends a line. Lines carry the time they were written, so th
 told the same line twice can see that it is the same.
 """
 
+import itertools
 import json
 import os
 import time
@@ -14,30 +15,60 @@ from typing import Any
 
 from idemnet.datasets.files import make_durable, write_whole
 from idemnet.datasets.images import write_image
+from idemnet.errors import BadInputError
 from idemnet.recipes import Image
 
 JOURNAL = "journal.jsonl"
 IMAGES = "images"
 ARTIFACTS = "artifacts"
 
+Line = tuple[dict[str, Any], int]
+"""What was written, and the byte it ends at."""
+
 
 def read_journal(folder: Path) -> list[dict[str, Any]]:
-    """Read every whole line, once they are safe on disk; a line still being written is not one."""
+    """Read every whole line."""
+    return [line for line, _ in read_on(folder, 0)]
+
+
+def read_start(folder: Path) -> dict[str, Any]:
+    """Read the first line.
+
+    Raises:
+        BadInputError: If it is not one that `Journal.start` has written.
+    """
+    with (folder / JOURNAL).open("rb") as file:
+        line = _parse(file.readline())
+    if line["kind"] != "started":
+        raise BadInputError(f"{folder / JOURNAL}: does not begin with the start of a run")
+    return line
+
+
+def read_on(folder: Path, start: int) -> list[Line]:
+    """Read the whole lines from a byte on, once they are safe on disk.
+
+    A line that is still being written is not whole.
+    """
     try:
         with (folder / JOURNAL).open("rb") as file:
-            whole = file.read().rpartition(b"\n")[0]
+            file.seek(start)
+            lines = file.read().splitlines(keepends=True)
             # What a server was told must not be lost by a power cut and then be told differently.
             os.fsync(file.fileno())
     except FileNotFoundError:
         return []
-    return [_parse(line) for line in whole.split(b"\n")] if whole else []
+    ends = itertools.accumulate(map(len, lines), initial=start)
+    next(ends)
+    return [
+        (_parse(line), end) for line, end in zip(lines, ends, strict=True) if line.endswith(b"\n")
+    ]
 
 
 def _parse(line: bytes) -> dict[str, Any]:
     try:
         return dict(json.loads(line))
     except ValueError:
-        return {"kind": "unreadable"}  # keeps its place: lines are counted
+        return {"kind": "unreadable"}
 
 
 class Journal:
@@ -54,14 +85,12 @@ class Journal:
         self._path = folder / JOURNAL
         self._tags = tags or {}
         self._reached: dict[tuple[str, str], int] = {}
-        lines = read_journal(folder)
-        for line in lines:
+        self._last: Mapping[str, Any] = {"kind": "nothing"}
+        end = 0
+        for line, end in read_on(folder, 0):  # noqa: B007
             self._note(line)
-        self._started = any(line["kind"] == "started" for line in lines)
-        self._last = lines[-1] if lines else {"kind": "nothing"}
         if self._path.exists():
-            whole = self._path.read_bytes().rpartition(b"\n")
-            os.truncate(self._path, len(whole[0]) + len(whole[1]))
+            os.truncate(self._path, end)
 
     @property
     def finished(self) -> bool:
@@ -75,7 +104,7 @@ class Journal:
             parameters: Nested; kept flat, with dots between the keys.
             tags: Beside those that the journal was opened with.
         """
-        if self._started:
+        if self._last["kind"] != "nothing":
             if self._last["kind"] == "failed":
                 self._append("resumed", after=self._last["reason"])
             return
@@ -85,7 +114,6 @@ class Journal:
             "started", id=uuid.uuid4().hex, name=name, parameters=flat, tags={**self._tags, **tags}
         )
         make_durable(self.folder)
-        self._started = True
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Record values, but for those that a resumed run computes again."""
@@ -123,18 +151,20 @@ class Journal:
 
     def fail(self, reason: str) -> None:
         """End badly, for now; what was never started or has finished did not fail."""
-        if self._started and not self.finished:
+        if self._last["kind"] not in ("nothing", "finished"):
             self._append("failed", reason=reason)
 
     def _append(self, kind: str, **content: Any) -> None:
         line = {"kind": kind, "time": time.time_ns() // 1_000_000, **content}
-        text = json.dumps(line, ensure_ascii=False) + "\n"
+        text = json.dumps(line, ensure_ascii=False, default=str) + "\n"
         with self._path.open("ab", buffering=0) as file:
             file.write(text.encode("utf-8", "backslashreplace"))
+            if kind != "metrics":  # too many of those to wait for the disk each time
+                os.fsync(file.fileno())
         self._note(line)
-        self._last = line
 
     def _note(self, line: Mapping[str, Any]) -> None:
+        self._last = line
         if line["kind"] == "metrics":
             self._reached.update((("metrics", key), line["step"]) for key in line["values"])
         elif line["kind"] == "image":

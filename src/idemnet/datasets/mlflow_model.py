@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from mlflow.models import set_model
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
+from numpy.typing import NDArray
 
 
 class Restoration(PythonModel):
@@ -22,18 +23,22 @@ class Restoration(PythonModel):
 
         card = json.loads(Path(context.artifacts["card"]).read_bytes())
         models = importlib.import_module("idemnet.models").MODELS
-        self.network = models[card["architecture"]](**card["arguments"]).eval()
+        self.network = models[card["architecture"]](**card["arguments"]).train(mode=False)
         self.network.load_state_dict(load_file(context.artifacts["weights"]))
 
-    def predict(self, context, model_input, params=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-        """Restore a batch; hints on the arguments would have MLflow check them as JSON."""
+    def predict(
+        self,
+        context: PythonModelContext,
+        model_input: np.ndarray,  # of NDArray MLflow would complain
+        params: dict[str, Any] | None = None,
+    ) -> NDArray[np.uint8]:
         import torch  # noqa: PLC0415
 
-        images: Any = np.ascontiguousarray(model_input)
         with torch.inference_mode():
-            degraded = torch.from_numpy(images).permute(0, 3, 1, 2).float() / 255
+            degraded = torch.from_numpy(model_input.copy()).permute(0, 3, 1, 2).float() / 255
             restored = self.network(degraded).mul(255).round().clamp(0, 255)
-        return restored.permute(0, 2, 3, 1).byte().numpy()
+        images: NDArray[np.uint8] = restored.permute(0, 2, 3, 1).byte().numpy()
+        return images
 
 
 set_model(Restoration())

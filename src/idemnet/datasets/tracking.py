@@ -17,13 +17,8 @@ from kedro.utils import find_kedro_project
 
 from idemnet import __version__
 from idemnet.datasets.journal import Journal
-from idemnet.datasets.mlflow_store import (
-    Progress,
-    Uploader,
-    chosen_uri,
-    tracking_uri,
-    without_secrets,
-)
+from idemnet.datasets.mlflow_store import Progress, Uploader
+from idemnet.datasets.mlflow_uri import chosen_uri, tracking_uri, without_secrets
 from idemnet.errors import BadInputError
 
 JOURNAL_FOLDER = "journal"

@@ -58,6 +58,8 @@ def open_loader(job: TrainingJob, start: int, rank: int = 0, processes: int = 1)
         num_workers=job.parameters.workers,
         collate_fn=_collate,
         pin_memory=job.device == "cuda",
+        # Not forked: the tracker's thread may be importing just then.
+        multiprocessing_context="forkserver" if job.parameters.workers else None,
         generator=torch.Generator(),  # its own, so that loading draws nothing from ours
     )
 

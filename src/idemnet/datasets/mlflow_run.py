@@ -1,0 +1,164 @@
+"""What one MLflow run is told, line by line of its journal; telling it twice changes nothing."""
+
+import json
+import math
+import shutil
+import tempfile
+import uuid
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from PIL import Image as PillowImage
+
+from idemnet import __version__
+from idemnet.datasets.journal import ARTIFACTS, IMAGES
+
+METRICS_AT_ONCE = 500
+PARAMETERS_AT_ONCE = 100
+LONGEST_PARAMETER = 6000
+LONGEST_TAG = 8000
+SCORE = "validation.psnr"
+CHAMPION = "champion"
+
+
+class RunCopy:
+    """Tells one MLflow run what lines say."""
+
+    def __init__(self, client: Any, run: str, folder: Path, start: Mapping[str, Any]) -> None:
+        self._client, self._run, self._folder, self._start = client, run, folder, start
+
+    def __call__(self, batch: Sequence[Mapping[str, Any]]) -> None:
+        match batch[0]["kind"]:
+            case "metrics":
+                self._metrics(batch)
+            case "started":
+                self._started(batch[0])
+            case "image":
+                self._image(batch[0])
+            case "failed":
+                self._failed(batch[0])
+            case "resumed":
+                self._resumed(batch[0])
+            case "finished":
+                self._finished(batch[0])
+
+    def _started(self, line: Mapping[str, Any]) -> None:
+        from mlflow.entities import Param, RunTag  # noqa: PLC0415
+
+        tags = [RunTag(key, str(value)[:LONGEST_TAG]) for key, value in line["tags"].items()]
+        parameters = [
+            Param(key, (value if isinstance(value, str) else json.dumps(value))[:LONGEST_PARAMETER])
+            for key, value in line["parameters"].items()
+        ]
+        self._client.log_batch(self._run, tags=tags)
+        for some in _chunks(parameters, PARAMETERS_AT_ONCE):
+            self._client.log_batch(self._run, params=some)
+
+    def _metrics(self, lines: Sequence[Mapping[str, Any]], prefix: str = "") -> None:
+        from mlflow.entities import Metric  # noqa: PLC0415
+
+        metrics = [
+            Metric(prefix + key, value, line["time"], line["step"])
+            for line in lines
+            for key, value in line["values"].items()
+        ]
+        for some in _chunks(metrics, METRICS_AT_ONCE):
+            self._client.log_batch(self._run, metrics=some)
+
+    def _image(self, line: Mapping[str, Any]) -> None:
+        """Log an image as `log_image` would, which names it anew each time it is called."""
+        path = self._folder / IMAGES / line["file"]
+        number = uuid.uuid5(uuid.UUID(self._start["id"]), line["file"])
+        key = line["name"].replace("/", "~")
+        name = f"{key}+step+{line['step']}+timestamp+{line['time']}+{number}"
+        with tempfile.TemporaryDirectory() as place:
+            shutil.copyfile(path, Path(place) / f"{name}.png")
+            small = PillowImage.open(path)
+            small.thumbnail((256, 256))
+            small.save(Path(place) / f"{name}+compressed.webp")
+            self._files(Path(place), "images")
+        self._client.set_tag(self._run, "mlflow.loggedImages", "True")
+
+    def _resumed(self, line: Mapping[str, Any]) -> None:
+        self._client.update_run(self._run, status="RUNNING")
+        self._client.set_tag(self._run, "failure", f"resumed after: {line['after']}"[:LONGEST_TAG])
+
+    def _failed(self, line: Mapping[str, Any]) -> None:
+        self._client.set_tag(self._run, "failure", line["reason"][:LONGEST_TAG])
+        self._client.set_terminated(self._run, "FAILED", line["time"])
+
+    def _finished(self, line: Mapping[str, Any]) -> None:
+        # Not under their own names: those are curves, and a step would have two values.
+        self._metrics([{**line, "step": 0, "values": line["scores"]}], "final.")
+        for file in line["artifacts"].values():
+            self._client.log_artifact(self._run, str(self._folder / ARTIFACTS / file))
+        if {"weights", "card"} <= line["artifacts"].keys() and "task" in self._start["tags"]:
+            self._register(line)
+        self._client.set_terminated(self._run, "FINISHED", line["time"])
+
+    def _register(self, line: Mapping[str, Any]) -> None:
+        """Make the run's weights a version of the task's model, and its champion if best so far."""
+        name = f"idemnet-{self._start['tags']['task']}"
+        [model] = self._client.search_registered_models(f"name = '{name}'") or [
+            self._client.create_registered_model(name)
+        ]
+        champion = model.aliases.get(CHAMPION)
+        best = champion and self._client.get_model_version(name, champion).tags.get(SCORE)
+        number = self._version(name, line)
+        if line["scores"].get(SCORE, math.nan) > float(best or -math.inf):
+            self._client.set_registered_model_alias(name, CHAMPION, number)
+
+    def _version(self, name: str, line: Mapping[str, Any]) -> str:
+        run = self._run
+        found = self._client.search_model_versions(f"name = '{name}' and run_id = '{run}'")
+        if found:
+            return str(found[0].version)
+        with tempfile.TemporaryDirectory() as place:
+            weights, card = (
+                str(self._folder / ARTIFACTS / line["artifacts"][kind])
+                for kind in ("weights", "card")
+            )
+            _save_model(Path(place) / "model", weights, card)
+            self._files(Path(place))
+        source = f"{self._client.get_run(run).info.artifact_uri}/model"
+        tags = {key: str(value) for key, value in line["scores"].items()}
+        version = self._client.create_model_version(name, source, run, tags)
+        return str(version.version)
+
+    def _files(self, place: Path, below: str = "") -> None:
+        """Copy a folder's files one by one; `log_artifacts` starts threads that delay an exit."""
+        for path in sorted(path for path in place.rglob("*") if path.is_file()):
+            parent = (Path(below) / path.relative_to(place).parent).as_posix()
+            self._client.log_artifact(self._run, str(path), "" if parent == "." else parent)
+
+
+def _save_model(place: Path, weights: str, card: str) -> None:
+    import numpy as np  # noqa: PLC0415
+
+    # One is of MLflow's own code, the other asks for an example, which the signature replaces.
+    for said in ("Any type hint is inferred as AnyType", "An input example was not provided"):
+        warnings.filterwarnings("ignore", f".*{said}", UserWarning)
+    from mlflow import pyfunc  # noqa: PLC0415
+    from mlflow.models import ModelSignature  # noqa: PLC0415
+    from mlflow.types import Schema, TensorSpec  # noqa: PLC0415
+
+    images = Schema([TensorSpec(np.dtype(np.uint8), (-1, -1, -1, 3))])
+    needed = ("mlflow", "numpy", "safetensors", "torch")
+    pyfunc.save_model(
+        place,
+        python_model=str(Path(__file__).with_name("mlflow_model.py")),
+        artifacts={"weights": weights, "card": card},
+        pip_requirements=[
+            f"idemnet=={__version__}",
+            *(f"{package}=={metadata.version(package)}" for package in needed),
+        ],
+        signature=ModelSignature(images, images),
+    )
+
+
+def _chunks(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
