@@ -48,7 +48,7 @@ def score(trained: TrainedModel, pairs: list[Pair]) -> list[float]:
 def main() -> None:
     bootstrap_project(ROOT)
     with KedroSession.create(ROOT) as session:
-        context = session.load_context()
+        context = session.load_context()  # type: ignore[attr-defined]
         load = context.catalog.load
         parameters = TrainParameters.model_validate(
             context.config_loader["parameters"]["deblur"]["train"]

@@ -6,7 +6,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from idemnet.cli import main
+from idemnet.command_line import main
 from idemnet.datasets.journal import Journal
 
 
@@ -23,7 +23,7 @@ def replay(root):
 
 def test_help_does_not_wait_for_imports():
     code = (
-        "import sys; from idemnet.cli import main; main(['--help'], standalone_mode=False)\n"
+        "import sys; from idemnet.command_line import main; main(['--help'], standalone_mode=False)\n"
         "print(sorted({'kedro', 'mlflow', 'numpy', 'torch'} & sys.modules.keys()))"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

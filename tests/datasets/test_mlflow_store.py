@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from idemnet.cli import main
+from idemnet.command_line import main
 from idemnet.datasets import mlflow_run, mlflow_store
 from idemnet.datasets.journal import JOURNAL, Journal, read_journal
 from idemnet.datasets.mlflow_store import PROGRESS, Uploader, _make_database, upload

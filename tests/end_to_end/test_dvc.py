@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sqlite3
 
 import pytest
 import yaml
@@ -15,7 +16,10 @@ def stages_run(output: str) -> list[str]:
 
 def put_small_parameters_into_base(project: Project) -> None:
     """DVC watches conf/base, so that is where the small scenes must be said."""
-    for name, groups in (("sources", ["source"]), ("parameters_deblur", ["synthesize", "crop"])):
+    for name, groups in (
+        ("sources", ["source"]),
+        ("parameters_deblur", ["synthesize", "crop", "train"]),
+    ):
         chosen = {group: SMALL["deblur"][group] for group in groups}
         path = project.folder / f"conf/base/{name}.yml"
         path.write_text(yaml.safe_dump({"deblur": chosen}))
@@ -32,7 +36,9 @@ def change(project: Project, group: str, **values: int) -> None:
 @pytest.fixture
 def repository(project) -> Project:
     put_small_parameters_into_base(project)
-    (project.folder / ".gitignore").write_text("data/\n__pycache__/\n*.egg-info/\n")
+    (project.folder / ".gitignore").write_text(
+        "data/\n__pycache__/\n*.egg-info/\nmlflow.db\nmlruns/\nidemnet.log*\n.viz/\n"
+    )
     project.run("git", "init", "-q", "-b", "main")
     project.run("git", "config", "user.email", "a@b.c")
     project.run("git", "config", "user.name", "a")
@@ -46,16 +52,17 @@ def repository(project) -> Project:
 
 def test_versions_of_prepared_data(repository, tmp_path):
     first = repository.run("dvc", "repro").stdout
-    assert stages_run(first) == ["download", "synthesize", "crop"]
+    assert stages_run(first) == ["download", "synthesize", "crop", "train"]
     assert "up to date" in repository.run("dvc", "repro").stdout
     repository.run("git", "add", "-A")
     repository.run("git", "commit", "-qm", "prepared")
     original = repository.bytes_below()
 
     change(repository, "crop", stride=8)
-    assert stages_run(repository.run("dvc", "repro").stdout) == ["crop"]
+    assert stages_run(repository.run("dvc", "repro", "crop").stdout) == ["crop"]
     change(repository, "synthesize", stride=5)
-    assert stages_run(repository.run("dvc", "repro").stdout) == ["synthesize", "crop"]
+    later = ["synthesize", "crop", "train"]
+    assert stages_run(repository.run("dvc", "repro").stdout) == later
     repository.run("git", "commit", "-qam", "more")
     changed = repository.bytes_below()
     assert changed != original
@@ -72,3 +79,18 @@ def test_versions_of_prepared_data(repository, tmp_path):
     clone.run("git", "checkout", "-q", "HEAD~1")
     clone.run("dvc", "checkout", "-q")
     assert clone.bytes_below() == original
+
+
+def test_an_experiment_shows_up_in_dvc_and_in_mlflow(repository):
+    repository.run("dvc", "repro", "-q")
+    repository.run("git", "add", "-A")
+    repository.run("git", "commit", "-qm", "trained")
+    key = "conf/base/parameters_deblur.yml:deblur.train.idempotence_weight"
+    done = repository.run("dvc", "exp", "run", "-S", f"{key}=0.7").stdout
+    assert stages_run(done) == ["train"]
+    assert "0.7" in repository.run("dvc", "exp", "show", "--csv").stdout
+    with sqlite3.connect(repository.folder / "mlflow.db") as store:
+        found = store.execute(
+            "select value from params where key = 'train.idempotence_weight'"
+        ).fetchall()
+    assert sorted(found) == [("0.1",), ("0.7",)]

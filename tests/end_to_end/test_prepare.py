@@ -42,11 +42,12 @@ def test_a_second_run_does_no_work_and_says_so(project):
     assert before == {path: path.stat().st_mtime_ns for path in before}
 
     project.run("kedro", "run", "--params=deblur.crop.stride=8", "--pipeline=prepare_deblur")
-    output = project.run("kedro", "run").stdout  # back to what conf says: crop alone depends on it
+    prepare = ("kedro", "run", "--pipeline=prepare_deblur")
+    output = project.run(*prepare).stdout  # back to what conf says: crop alone depends on it
     assert made(output) == {"crop"}
 
     params = "--params=deblur.synthesize.response=gamma"
-    assert made(project.run("kedro", "run", params).stdout) == {"synthesize", "crop"}
+    assert made(project.run(*prepare, params).stdout) == {"synthesize", "crop"}
 
 
 def test_one_step_runs_by_its_tag(project):
@@ -124,7 +125,7 @@ def test_of_two_runs_at_once_one_is_told_who_holds_the_data(project):
     assert second.returncode == 1
     assert f"data is in use by process {first.pid}: " in second.stderr
     assert "kedro run --pipeline=prepare_deblur" in second.stderr
-    project.run("kedro", "run")  # the lock went with its owner
+    project.run("kedro", "run", "--pipeline=prepare_deblur")  # the lock went with its owner
 
 
 def test_data_sets_live_side_by_side(project):
