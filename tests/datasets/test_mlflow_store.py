@@ -96,7 +96,9 @@ def artifacts(uri: str, run: str, folder: str = "") -> list[str]:
     return [Path(found.path).name for found in client(uri).list_artifacts(run, folder)]
 
 
-def test_a_run_is_copied_with_all_that_belongs_to_it(uri, tmp_path):
+def test_a_run_is_copied_with_all_that_belongs_to_it(uri, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
     journal = started(tmp_path / "journal")
     journal.log(0, {"loss": 1, "nan": float("nan")})
     journal.image(0, "validation/restored", np.full((300, 400, 3), 99, np.uint8))

@@ -116,15 +116,15 @@ def test_a_run_killed_in_any_step_ends_with_the_same_bytes_when_run_again(projec
 
 
 def test_of_two_runs_at_once_one_is_told_who_holds_the_data(project):
-    first = project.start("kedro", "run", "--pipeline=prepare_deblur")
-    while not (project.folder / "data" / ".run.lock").exists() and first.poll() is None:
-        time.sleep(0.002)
+    first = project.start("kedro", "run", "--params=deblur.train.epochs=5000")
+    while not (project.folder / "data" / "06_models").exists() and first.poll() is None:
+        time.sleep(0.01)
     second = project.run("kedro", "run", check=False)
-    output, _ = first.communicate()
-    assert first.returncode == 0, output
+    os.kill(first.pid, signal.SIGKILL)
+    first.communicate()
     assert second.returncode == 1
     assert f"data is in use by process {first.pid}: " in second.stderr
-    assert "kedro run --pipeline=prepare_deblur" in second.stderr
+    assert "kedro run --params=deblur.train.epochs=5000" in second.stderr
     project.run("kedro", "run", "--pipeline=prepare_deblur")  # the lock went with its owner
 
 
@@ -150,7 +150,8 @@ def test_data_sets_live_side_by_side(project):
     settings["deblur"]["source"]["archive"]["addresses"] = [str(archive)]
     settings["deblur"]["source"]["expected"] = {"train_sequences": 2, "height": 64, "width": 64}
     sources.write_text(yaml.safe_dump(settings))
-    project.set_parameters({"deblur": {"crop": {"size": 32, "stride": 32}}}, env="paper")
+    small = {"crop": {"size": 32, "stride": 32}, "train": {"crop": 32}}
+    project.set_parameters({"deblur": small}, env="paper")
     (project.folder / "conf/paper/parameters_deblur.yml").unlink()
     project.run("kedro", "run", "--env=paper", "--pipeline=prepare_deblur")
     after = project.bytes_below()

@@ -39,7 +39,7 @@ def test_the_packaged_wheel_runs_a_pipeline_outside_the_repository(project, prep
     configuration = tmp_path / "conf"
     settings = ["train=2", "validation=1", "test=1", "frames=19", "height=48", "width=64"]
     params = [f"deblur.source.builtin.{one}" for one in settings]
-    params += ["deblur.synthesize.stride=6", "deblur.crop.size=32", "deblur.crop.stride=16"]
+    params += ["deblur.crop.size=32", "deblur.crop.stride=16", "deblur.train.crop=16"]
     command = [sys.executable, "-m", "idemnet", "--pipeline=prepare_deblur", "--tags=download",
                f"--conf-source={configuration}", f"--params={','.join(params)}"]  # fmt: skip
     run = subprocess.run(

@@ -23,7 +23,8 @@ def replay(root):
 
 def test_help_does_not_wait_for_imports():
     code = (
-        "import sys; from idemnet.command_line import main; main(['--help'], standalone_mode=False)\n"
+        "import sys\nfrom idemnet.command_line import main\n"
+        "main(['--help'], standalone_mode=False)\n"
         "print(sorted({'kedro', 'mlflow', 'numpy', 'torch'} & sys.modules.keys()))"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
