@@ -77,16 +77,19 @@ def test_killed_while_training_the_same_command_ends_with_the_same_bytes(project
     assert weights(project) == weights(trained)
 
 
-def test_sigterm_saves_and_leaves_with_143(project):
-    project.set_parameters(
-        {"deblur": {**SMALL["deblur"], "train": {**SMALL["deblur"]["train"], "epochs": 5000}}}
-    )
-    run = project.start(*TRAIN, "--params=deblur.train.checkpoint_steps=5")
+@pytest.mark.parametrize(
+    ("send", "number", "code"),
+    [(os.kill, signal.SIGTERM, 143), (os.killpg, signal.SIGINT, 130)],  # Ctrl-C reaches the group
+)
+def test_a_signal_saves_and_leaves_with_its_code(project, send, number, code):
+    train = {**SMALL["deblur"]["train"], "epochs": 5000, "workers": 1, "checkpoint_steps": 5}
+    project.set_parameters({"deblur": {**SMALL["deblur"], "train": train}})
+    run = project.start(*TRAIN)
     while run.poll() is None and not checkpoints(project):
         time.sleep(0.01)
-    os.kill(run.pid, signal.SIGTERM)
+    send(run.pid, number)
     output, _ = run.communicate(timeout=60)
-    assert run.returncode == 143, output
+    assert run.returncode == code, output
     assert "the same command goes on from here" in output
     assert "Traceback" not in output
 

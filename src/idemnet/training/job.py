@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 
 import torch
@@ -28,17 +29,17 @@ class TrainingJob:
     checkpoints: CheckpointStore
     tracker: Tracker
 
-    @property
+    @cached_property
     def device(self) -> str:
         return choose_device(self.parameters.device)
 
-    @property
+    @cached_property
     def threads(self) -> int:
         """CPU threads of one process."""
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return self.parameters.threads or max(1, (cores or 1) // self.parameters.processes)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """What decides the bytes of the result, except for the code (VERSION)."""
         return fingerprint(
@@ -49,7 +50,7 @@ class TrainingJob:
             {"device": self.device, "threads": self.threads, "torch": version("torch")},
         )
 
-    @property
+    @cached_property
     def pairs(self) -> int:
         return len(group_by_pair(self.patches.splits["train"]))
 

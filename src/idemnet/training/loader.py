@@ -1,5 +1,6 @@
 """Batches on their way to the network."""
 
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -60,8 +61,14 @@ def open_loader(job: TrainingJob, start: int, rank: int = 0, processes: int = 1)
         pin_memory=job.device == "cuda",
         # Not forked: the tracker's thread may be importing just then.
         multiprocessing_context="forkserver" if job.parameters.workers else None,
+        worker_init_fn=_leave_signals_to_the_parent,
         generator=torch.Generator(),  # its own, so that loading draws nothing from ours
     )
+
+
+def _leave_signals_to_the_parent(_: int) -> None:
+    """Ctrl-C reaches a terminal's whole group: the parent still needs its workers for this step."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _collate(samples: list[Sample]) -> Batch:
