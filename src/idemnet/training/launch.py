@@ -111,6 +111,6 @@ def create_state(job: TrainingJob) -> State:
     half = job.device == "cuda" and job.parameters.mixed_precision
     return State(
         model,
-        torch.optim.Adam(model.parameters(), job.parameters.learning_rate),
+        torch.optim.Adam(model.parameters(), job.parameters.learning_rate, fused=True),
         torch.amp.GradScaler(job.device, enabled=half and half_precision() == torch.float16),
     )
