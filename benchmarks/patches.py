@@ -9,20 +9,14 @@ import time
 from pathlib import Path
 from statistics import median
 
+from prepared import prepare_patches
+
 from idemnet.datasets.images import decode_image, write_image
-from idemnet.datasets.pairs import PairsDataset
-from idemnet.datasets.patches import PatchesDataset
-from idemnet.datasets.raw import RawDataset
-from idemnet.datasets.sources import SourcesOnDisk
 from idemnet.parameters import (
     CropParameters,
     SceneParameters,
-    SourceParameters,
     SynthesisParameters,
 )
-from idemnet.pipelines.crop import crop
-from idemnet.pipelines.download import download
-from idemnet.pipelines.synthesize import synthesize_blur
 from idemnet.recipes import PatchReader
 
 ROUNDS, PAIRS = 5, 200
@@ -30,13 +24,10 @@ ROUNDS, PAIRS = 5, 200
 
 def prepare(place: Path) -> PatchReader:
     scene = SceneParameters(train=2, validation=1, test=1, frames=48, height=720, width=1280)
-    raw = RawDataset(str(place / "raw"), {"raw": "set"})
-    raw.save(download(SourceParameters(builtin=scene), SourcesOnDisk(place)))
-    pairs = PairsDataset(str(place / "pairs"), {"pairs": "set"})
-    pairs.save(synthesize_blur(raw.load(), SynthesisParameters()))
-    patches = PatchesDataset(str(place / "patches"), {"patches": "set"})
-    patches.save(crop(pairs.load(), CropParameters(size=512, stride=256)))
-    return patches.load().splits["train"]
+    patches = prepare_patches(
+        place, scene, SynthesisParameters(), CropParameters(size=512, stride=256)
+    )
+    return patches.splits["train"]
 
 
 def main() -> None:

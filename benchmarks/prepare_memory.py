@@ -12,19 +12,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from idemnet.datasets.pairs import PairsDataset
-from idemnet.datasets.patches import PatchesDataset
-from idemnet.datasets.raw import RawDataset
-from idemnet.datasets.sources import SourcesOnDisk
+from prepared import prepare_patches
+
 from idemnet.parameters import (
     CropParameters,
     SceneParameters,
-    SourceParameters,
     SynthesisParameters,
 )
-from idemnet.pipelines.crop import crop
-from idemnet.pipelines.download import download
-from idemnet.pipelines.synthesize import synthesize_blur
 
 
 def prepare(place: Path, times: int) -> None:
@@ -37,12 +31,7 @@ def prepare(place: Path, times: int) -> None:
         height=360,
         width=640,
     )
-    raw = RawDataset(str(place / "raw"), {"raw": "set"})
-    raw.save(download(SourceParameters(builtin=scene), SourcesOnDisk(place)))
-    pairs = PairsDataset(str(place / "pairs"), {"pairs": "set"})
-    pairs.save(synthesize_blur(raw.load(), SynthesisParameters()))
-    patches = PatchesDataset(str(place / "patches"), {"patches": "set"})
-    patches.save(crop(pairs.load(), CropParameters()))
+    prepare_patches(place, scene, SynthesisParameters(), CropParameters())
 
 
 def peak(times: int) -> float:

@@ -13,23 +13,16 @@ from statistics import median
 
 import torch
 import yaml
+from prepared import prepare_patches
 
 from idemnet.datasets.checkpoint import Checkpoints
-from idemnet.datasets.pairs import PairsDataset
-from idemnet.datasets.patches import PatchesDataset
-from idemnet.datasets.raw import RawDataset
-from idemnet.datasets.sources import SourcesOnDisk
 from idemnet.datasets.tracking import Tracker
 from idemnet.parameters import (
     CropParameters,
     SceneParameters,
-    SourceParameters,
     SynthesisParameters,
     TrainParameters,
 )
-from idemnet.pipelines.crop import crop
-from idemnet.pipelines.download import download
-from idemnet.pipelines.synthesize import synthesize_blur
 from idemnet.training.job import TrainingJob
 from idemnet.training.launch import create_state
 from idemnet.training.loader import open_loader
@@ -44,15 +37,10 @@ def make_job(place: Path) -> TrainingJob:
         "train"
     ]
     scene = SceneParameters(train=8, validation=1, test=1, frames=17)
-    raw = RawDataset(str(place / "raw"), {"raw": "set"})
-    raw.save(download(SourceParameters(builtin=scene), SourcesOnDisk(place)))
-    pairs = PairsDataset(str(place / "pairs"), {"pairs": "set"})
-    pairs.save(synthesize_blur(raw.load(), SynthesisParameters(stride=17)))
-    patches = PatchesDataset(str(place / "patches"), {"patches": "set"})
-    patches.save(crop(pairs.load(), CropParameters()))
+    patches = prepare_patches(place, scene, SynthesisParameters(stride=17), CropParameters())
     parameters = TrainParameters.model_validate({**settings, "warmup_epochs": 0, "workers": 1})
     tracker = Tracker(place, "deblur", "set", "", "deblur")
-    return TrainingJob("deblur", parameters, patches.load(), Checkpoints(place), tracker)
+    return TrainingJob("deblur", parameters, patches, Checkpoints(place), tracker)
 
 
 def main() -> None:

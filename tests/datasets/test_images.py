@@ -101,14 +101,15 @@ def test_exif_orientation_is_applied(orientation, tmp_path):
     assert ImageFile(path, "a.png", len(data), None).size() == upright.shape[:2]
 
 
-@pytest.mark.parametrize("cut", [0, 40, -12, -1, "half"])
-@pytest.mark.parametrize("kind", ["png", "jpg"])
-def test_a_cut_file_is_refused_by_name(cut, kind):
+# A JPEG's last bytes carry no picture: there, sizes and hashes prove a file whole.
+@pytest.mark.parametrize(
+    ("kind", "cut"),
+    [("png", cut) for cut in (0, 40, -12, -1, "half")] + [("jpg", cut) for cut in (0, 40, "half")],
+)
+def test_a_cut_file_is_refused_by_name(kind, cut):
     big = np.random.default_rng(1).integers(0, 256, (64, 64, 3), np.uint8)
     data = saved(PillowImage.fromarray(big), {"png": "PNG", "jpg": "JPEG"}[kind])
     end = len(data) // 2 if cut == "half" else cut
-    if kind == "jpg" and cut in (-1, -12):
-        return  # a JPEG's last bytes carry no picture; sizes and hashes prove it whole
     with pytest.raises(BadInputError, match=rf"^photo\.{kind}: "):
         decode_image(data[:end], f"photo.{kind}")
 

@@ -13,6 +13,7 @@ from pickle import UnpicklingError
 from typing import Any
 
 import torch
+from kedro.io import DatasetError
 
 from idemnet.datasets.files import shown, write_whole
 from idemnet.datasets.folder import DatasetFolder
@@ -31,7 +32,7 @@ class CheckpointsDataset(DatasetFolder):
         return Checkpoints(self._folder)
 
     def save(self, data: None) -> None:
-        raise NotImplementedError("a training saves its checkpoints through the handle")
+        raise DatasetError("a training saves its checkpoints through the handle")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kedro.io import AbstractDataset
+from kedro.io import AbstractDataset, DatasetError
 
 from idemnet.datasets.archive import Archive, Member
 from idemnet.datasets.download import fetch
@@ -36,7 +36,7 @@ class SourcesDataset(AbstractDataset[None, "SourcesOnDisk"]):
         return SourcesOnDisk(self._archives)
 
     def save(self, data: None) -> None:
-        raise NotImplementedError("sources are read, never written")
+        raise DatasetError("sources are read, never written")
 
     def _describe(self) -> dict[str, Any]:
         return {"archives": str(self._archives)}

@@ -1,0 +1,31 @@
+"""The first three steps on rendered scenes, for the scripts beside this one."""
+
+from pathlib import Path
+
+from idemnet.datasets.pairs import PairsDataset
+from idemnet.datasets.patches import PatchesDataset
+from idemnet.datasets.raw import RawDataset
+from idemnet.datasets.sources import SourcesOnDisk
+from idemnet.parameters import (
+    CropParameters,
+    SceneParameters,
+    SourceParameters,
+    SynthesisParameters,
+)
+from idemnet.pipelines.crop import crop
+from idemnet.pipelines.download import download
+from idemnet.pipelines.synthesize import synthesize_blur
+from idemnet.recipes import Patches
+
+
+def prepare_patches(
+    place: Path, scene: SceneParameters, synthesis: SynthesisParameters, cropping: CropParameters
+) -> Patches:
+    """Publish everything below `place`; give the patches."""
+    raw = RawDataset(str(place / "raw"), {"raw": "set"})
+    raw.save(download(SourceParameters(builtin=scene), SourcesOnDisk(place)))
+    pairs = PairsDataset(str(place / "pairs"), {"pairs": "set"})
+    pairs.save(synthesize_blur(raw.load(), synthesis))
+    patches = PatchesDataset(str(place / "patches"), {"patches": "set"})
+    patches.save(crop(pairs.load(), cropping))
+    return patches.load()
