@@ -18,10 +18,11 @@ from kedro.framework.session import KedroSession
 from kedro.framework.startup import bootstrap_project
 
 from idemnet.models import MODELS
+from idemnet.models.device import to_tensor
 from idemnet.parameters import TrainParameters
 from idemnet.pipelines.train import train
 from idemnet.recipes import Pair, TrainedModel
-from idemnet.training.validation import psnr, to_tensor
+from idemnet.training.validation import psnr
 
 ROOT = Path(__file__).parents[1]
 SEEDS, PASSES = (0, 1, 2), 10

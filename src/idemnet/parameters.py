@@ -25,6 +25,7 @@ def _odd(window: int) -> int:
 
 OddWindow = Annotated[int, Field(ge=1, le=255), AfterValidator(_odd)]
 Pixels = Annotated[int, Field(ge=1, le=32768)]
+ProtocolName = Literal["gopro", "realblur", "rgb", "griddehaze", "rain"]
 
 
 class Parameters(BaseModel):
@@ -222,6 +223,9 @@ class TrainParameters(Parameters):
     """Updates over which the learning rate rises from zero."""
     gradient_clip: Annotated[float, Field(gt=0)] | None = None
     """Largest norm of the gradient; `null`: not limited."""
+    average: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Share that the running mean of the weights keeps at each update; validation and the result
+    then take the mean. 0: the last weights themselves."""
 
     seed: NonNegativeInt = 0
     """Of weights, order and augmentation."""
@@ -265,6 +269,38 @@ class TrainParameters(Parameters):
         return self
 
 
+class EvaluateParameters(Parameters):
+    """How results are scored."""
+
+    protocol: ProtocolName
+    """The agreement behind the figures, one of idemnet.evaluation.protocols; the data set's."""
+    force_protocol: bool = False
+    """Score by it even if nobody scores this task so; the figures compare with no table."""
+    passes: Annotated[int, Field(ge=2, le=100)] = 10
+    """Restorations one after the other, for the repeat curve."""
+    chain: Literal["float", "uint8"] = "float"
+    """What one pass hands to the next: its numbers as they are, or rounded and clipped to 8 bits,
+    as when a saved picture is restored again."""
+    noise: tuple[Annotated[int, Field(ge=0, le=255)], ...] = (0, 5, 10, 15, 20)
+    """Standard deviations (of 255) of the noise that is added before restoring."""
+    detailed_images: PositiveInt = 100
+    """Images, evenly spread, for repeat curve, iterations and noise, which cost as much again as
+    many restorations."""
+    samples: PositiveInt = 4
+    """Images, evenly spread, whose pictures are kept for the report."""
+    tile: Annotated[int, Field(ge=64, le=32768)] = 2048
+    """Larger images are restored in tiles of at most this many pixels a side."""
+    tile_overlap: Annotated[int, Field(ge=0, le=1024)] = 64
+    """Pixels that neighbouring tiles share, across which one fades into the next."""
+    device: Literal["auto", "cuda", "mps", "cpu"] = "auto"
+
+    @model_validator(mode="after")
+    def _tiles_get_on(self) -> Self:
+        if self.tile_overlap >= self.tile:
+            raise ValueError(f"tile_overlap = {self.tile_overlap} must be below tile = {self.tile}")
+        return self
+
+
 class TaskParameters(Parameters):
     """Everything one task is told, and what must hold between the groups."""
 
@@ -272,6 +308,7 @@ class TaskParameters(Parameters):
     synthesize: SynthesisParameters
     crop: CropParameters
     train: TrainParameters
+    evaluate: EvaluateParameters
 
     @model_validator(mode="after")
     def _crops_come_out_of_patches(self) -> Self:

@@ -90,6 +90,8 @@ class Pairs:
 
     fingerprint: str
     pairs: Sequence[Pair]
+    dataset: str
+    """Name of the data set."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,55 @@ class TrainedModel:
     """Means of each epoch."""
 
 
+@dataclass(frozen=True)
+class Sample:
+    """Pictures of one test image."""
+
+    name: str
+    level: int
+    pictures: Mapping[str, StoredImage]
+    """`degraded`, `clean`, `restored`, `iteration_1` ... before it, and `pass_10` (the last)."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What `evaluate` published."""
+
+    fingerprint: str
+    about: Mapping[str, Any]
+    """Task, data set, protocol, device, and what was evaluated: the weights' card."""
+    rows: Sequence[Mapping[str, Any]]
+    """Scores of each test image."""
+    cost: Mapping[str, Any]
+    samples: Sequence[Sample]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `report` published."""
+
+    fingerprint: str
+    run: str
+    """Fingerprint of the training whose weights were evaluated."""
+    metrics: Mapping[str, Any]
+    files: Mapping[str, Callable[[], bytes]]
+    """The page, the figures and the tables, by name."""
+
+
+@dataclass(frozen=True)
+class TrackedRun:
+    """A training as MLflow has it."""
+
+    name: str
+    id: str
+    tags: Mapping[str, str]
+    parameters: Mapping[str, str]
+    metrics: Mapping[str, float]
+    """The last value of each."""
+    curves: Mapping[str, Sequence[tuple[int, float]]]
+    """Those of the evaluation, by name: pass and value."""
+
+
 class CheckpointStore(Protocol):
     """Where trainings keep their state, each under its fingerprint."""
 
@@ -205,6 +256,15 @@ class Tracker(Protocol):
     def finished(self, fingerprint: str) -> bool: ...
 
     def run(self, fingerprint: str) -> AbstractContextManager[RunJournal]: ...
+
+    def evaluated(self, report: Report) -> None:
+        """Add a report to its training's record; without such a training there is nothing to do."""
+
+    def evaluations(self, except_for: str) -> Sequence[Mapping[str, Any]]:
+        """Give the latest figures of every training but one.
+
+        Each has the `fingerprint` of its report, and `name`, `parameters` (flat) and `metrics`.
+        """
 
 
 class Sources(Protocol):

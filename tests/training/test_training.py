@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from idemnet.errors import BadInputError
-from idemnet.training.job import choose_device
+from idemnet.models.device import choose_device
 from idemnet.training.launch import run_team
 
 from ..conftest import REPOSITORY, environment

@@ -19,7 +19,7 @@ PARAMETERS = {
     "network": {"width": 4, "iterations": 2, "residual_scale": 0.1},
     "epochs": 3, "warmup_epochs": 1, "batch_size": 4, "crop": 16, "learning_rate": 1e-3,
     "validation_epochs": 1, "validation_patches": 4, "threads": 1, "workers": 0, "device": "cpu",
-    "checkpoint_steps": 2,
+    "checkpoint_steps": 2, "average": 0.5,
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from idemnet.datasets.files import make_durable, write_whole
+from idemnet.datasets.files import make_durable, place_inside, write_whole
 from idemnet.datasets.images import write_image
 from idemnet.errors import BadInputError
 from idemnet.recipes import Image
@@ -86,15 +86,14 @@ class Journal:
         self._tags = tags or {}
         self._reached: dict[tuple[str, str], int] = {}
         self._last: Mapping[str, Any] = {"kind": "nothing"}
+        self.finished = False
+        self.evaluation: Mapping[str, Any] | None = None
+        """The line of the latest evaluation."""
         end = 0
         for line, end in read_on(folder, 0):  # noqa: B007
             self._note(line)
         if self._path.exists():
             os.truncate(self._path, end)
-
-    @property
-    def finished(self) -> bool:
-        return bool(self._last["kind"] == "finished")
 
     def start(self, name: str, parameters: Mapping[str, Any], tags: Mapping[str, str]) -> None:
         """Begin, or go on where an earlier process stopped.
@@ -141,17 +140,29 @@ class Journal:
         """
         if self.finished:
             return
-        place = self.folder / ARTIFACTS
-        place.mkdir(parents=True, exist_ok=True)
-        for name, content in artifacts.items():
-            write_whole(place / name, [content])
+        self._write(artifacts)
         plain = {key: float(value) for key, value in scores.items()}
         files = {Path(name).stem: name for name in artifacts}
         self._append("finished", scores=plain, artifacts=files)
 
+    def evaluated(
+        self, fingerprint: str, metrics: Mapping[str, Any], artifacts: Mapping[str, bytes]
+    ) -> None:
+        """Add what the weights were found to be worth; the same report is added once."""
+        if self.evaluation and self.evaluation["fingerprint"] == fingerprint:
+            return
+        self._write(artifacts)
+        self._append(
+            "evaluated", fingerprint=fingerprint, metrics=metrics, artifacts=list(artifacts)
+        )
+
+    def _write(self, artifacts: Mapping[str, bytes]) -> None:
+        for name, content in artifacts.items():
+            write_whole(place_inside(self.folder / ARTIFACTS, name), [content])
+
     def fail(self, reason: str) -> None:
         """End badly, for now; what was never started or has finished did not fail."""
-        if self._last["kind"] not in ("nothing", "finished"):
+        if self._last["kind"] != "nothing" and not self.finished:
             self._append("failed", reason=reason)
 
     def _append(self, kind: str, **content: Any) -> None:
@@ -165,7 +176,11 @@ class Journal:
 
     def _note(self, line: Mapping[str, Any]) -> None:
         self._last = line
-        if line["kind"] == "metrics":
+        if line["kind"] == "finished":
+            self.finished = True
+        elif line["kind"] == "evaluated":
+            self.evaluation = line
+        elif line["kind"] == "metrics":
             self._reached.update((("metrics", key), line["step"]) for key in line["values"])
         elif line["kind"] == "image":
             self._reached["image", line["name"]] = line["step"]

@@ -44,6 +44,8 @@ class RunCopy:
                 self._resumed(batch[0])
             case "finished":
                 self._finished(batch[0])
+            case "evaluated":
+                self._evaluated(batch[0])
 
     def _started(self, line: Mapping[str, Any]) -> None:
         from mlflow.entities import Param, RunTag  # noqa: PLC0415
@@ -99,6 +101,20 @@ class RunCopy:
             self._register(line)
         self._client.set_terminated(self._run, "FINISHED", line["time"])
 
+    def _evaluated(self, line: Mapping[str, Any]) -> None:
+        from mlflow.entities import Metric  # noqa: PLC0415
+
+        metrics = [
+            Metric(name, value, line["time"], step)
+            for name, step, value in curves(line["metrics"], "test")
+        ]
+        for some in _chunks(metrics, METRICS_AT_ONCE):
+            self._client.log_batch(self._run, metrics=some)
+        self._client.set_tag(self._run, "protocol", line["metrics"]["protocol"])
+        for file in line["artifacts"]:
+            below = (Path("report") / file).parent.as_posix()
+            self._client.log_artifact(self._run, str(self._folder / ARTIFACTS / file), below)
+
     def _register(self, line: Mapping[str, Any]) -> None:
         """Make the run's weights a version of the task's model, and its champion if best so far."""
         name = f"idemnet-{self._start['tags']['task']}"
@@ -133,6 +149,25 @@ class RunCopy:
         for path in sorted(path for path in place.rglob("*") if path.is_file()):
             parent = (Path(below) / path.relative_to(place).parent).as_posix()
             self._client.log_artifact(self._run, str(path), "" if parent == "." else parent)
+
+
+def curves(figures: Any, name: str, step: int = 0) -> Iterator[tuple[str, int, float]]:
+    """Give every number with its name and step.
+
+    What differs by a number only (pass, iteration, level, sigma) becomes one curve over it, since
+    MLflow draws curves and compares runs by them; everything else becomes part of the name.
+    """
+    if isinstance(figures, Mapping):
+        for key, value in figures.items():
+            if key.isdigit():
+                yield from curves(value, name, int(key))
+            else:
+                yield from curves(value, f"{name}/{key}", step)
+    elif isinstance(figures, Sequence) and not isinstance(figures, str):
+        for number, value in enumerate(figures, 1):
+            yield from curves(value, name, number)
+    elif not isinstance(figures, str):
+        yield name, step, float(figures)
 
 
 def _save_model(place: Path, weights: str, card: str) -> None:

@@ -23,7 +23,7 @@ class PairsDataset(PublishedDataset[Pairs]):
             )
             for row in manifest.about["pairs"]
         ]
-        return Pairs(manifest.fingerprint, pairs)
+        return Pairs(manifest.fingerprint, pairs, self._folder.name)
 
     def preview(self) -> ImagePreview:
         """Show three pairs, degraded above clean."""

@@ -16,10 +16,11 @@ from kedro.io import AbstractDataset
 from kedro.utils import find_kedro_project
 
 from idemnet import __version__
-from idemnet.datasets.journal import Journal
+from idemnet.datasets.journal import JOURNAL, Journal, read_start
 from idemnet.datasets.mlflow_store import Progress, Uploader
 from idemnet.datasets.mlflow_uri import chosen_uri, tracking_uri, without_secrets
 from idemnet.errors import BadInputError
+from idemnet.recipes import Report
 
 JOURNAL_FOLDER = "journal"
 
@@ -58,6 +59,33 @@ class Tracker:
             raise
         finally:
             uploader.close()
+
+    def evaluated(self, report: Report) -> None:
+        """Add a report to its training's record; without such a training there is nothing to do."""
+        if not Journal(self.folder / report.run[:16] / JOURNAL_FOLDER).finished:
+            return
+        with self.run(report.run) as journal:
+            files = {name: read() for name, read in report.files.items()}
+            journal.evaluated(report.fingerprint, report.metrics, files)
+
+    def evaluations(self, except_for: str) -> list[dict[str, Any]]:
+        """Give the latest figures of every training but one."""
+        found = []
+        for path in sorted(self.folder.glob(f"*/{JOURNAL_FOLDER}/{JOURNAL}")):
+            if path.parent.parent.name == except_for[:16]:
+                continue
+            evaluation = Journal(path.parent).evaluation
+            if evaluation:
+                start = read_start(path.parent)
+                found.append(
+                    {
+                        "fingerprint": evaluation["fingerprint"],
+                        "name": start["name"],
+                        "parameters": start["parameters"],
+                        "metrics": evaluation["metrics"],
+                    }
+                )
+        return found
 
 
 class TrackerDataset(AbstractDataset[NoReturn, Tracker]):

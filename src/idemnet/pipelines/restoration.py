@@ -4,6 +4,8 @@ from kedro.pipeline import Pipeline, node
 
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.download import download
+from idemnet.pipelines.evaluate import evaluate_for
+from idemnet.pipelines.report import record, report
 from idemnet.pipelines.synthesize import synthesize_blur
 from idemnet.pipelines.train import train_for
 
@@ -23,5 +25,14 @@ def create_pipeline(task: str) -> Pipeline:
             "weights",
             name="train",
         ),
+        node(
+            evaluate_for(task),
+            ["pairs", "weights", "params:evaluate"],
+            "evaluation",
+            name="evaluate",
+        ),
+        node(report, ["evaluation", "weights", "tracker"], "report", name="report"),
     ]
-    return Pipeline([step.tag(step.name) for step in steps], namespace=task, inputs={"sources"})
+    tagged = [step.tag(step.name) for step in steps]
+    recording = node(record, ["report", "tracker"], None, name="record", tags="report")
+    return Pipeline([*tagged, recording], namespace=task, inputs={"sources"})

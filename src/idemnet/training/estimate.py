@@ -7,6 +7,7 @@ import time
 import torch
 
 from idemnet.models.cost import count_macs, count_parameters
+from idemnet.models.device import synchronise
 from idemnet.training.job import TrainingJob
 from idemnet.training.loss import idempotent_loss
 from idemnet.training.schedule import passes
@@ -44,21 +45,16 @@ def _time_step(job: TrainingJob, state: State, samples: int) -> float:
     images = torch.rand(samples, 3, size, size, generator=torch.Generator()).to(job.device)
     times = []
     for _ in range(2):
-        _wait(job.device)
+        synchronise(job.device)
         begun = time.perf_counter()
         losses = idempotent_loss(
             state.model, images, images, times=job.parameters.times, alphas=job.parameters.alphas
         )
         torch.autograd.backward(losses["total"])
-        _wait(job.device)
+        synchronise(job.device)
         times.append(time.perf_counter() - begun)
     state.optimiser.zero_grad(set_to_none=True)
     return min(times)
-
-
-def _wait(device: str) -> None:
-    if device == "cuda":
-        torch.cuda.synchronize()
 
 
 def _peak_gigabytes(job: TrainingJob) -> float:

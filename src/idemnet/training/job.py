@@ -9,6 +9,7 @@ import torch
 
 from idemnet.errors import BadInputError
 from idemnet.models import MODELS
+from idemnet.models.device import choose_device
 from idemnet.parameters import TrainParameters
 from idemnet.recipes import CheckpointStore, Patches, Tracker, fingerprint
 from idemnet.training.order import group_by_pair
@@ -83,19 +84,3 @@ class TrainingJob:
         arguments = self.parameters.network.model_dump()
         checkpointed = self.parameters.checkpoint_iterations
         return MODELS[self.parameters.model](**arguments, checkpoint_iterations=checkpointed)
-
-
-def choose_device(asked: str) -> str:
-    """Give the device to compute on.
-
-    Raises:
-        BadInputError: If one is asked for that is not there.
-    """
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    there["cpu"] = True
-    if asked == "auto":
-        return next(device for device, is_there in there.items() if is_there)
-    if not there[asked]:
-        found = ", ".join(device for device, is_there in there.items() if is_there)
-        raise BadInputError(f"device = '{asked}' is not on this machine, which has: {found}")
-    return asked

@@ -7,6 +7,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from idemnet.models import load_weights
 from idemnet.models.packing import pack
@@ -108,9 +109,13 @@ def create_state(job: TrainingJob) -> State:
         weights, _ = job.checkpoints.initial_weights(job.parameters.initialize_from)
         load_weights(model, weights, job.parameters.initialize_from)
     model.to(job.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+    average = job.parameters.average
     half = job.device == "cuda" and job.parameters.mixed_precision
     return State(
         model,
         torch.optim.Adam(model.parameters(), job.parameters.learning_rate, fused=True),
         torch.amp.GradScaler(job.device, enabled=half and half_precision() == torch.float16),
+        AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(average))  # type: ignore[no-untyped-call]
+        if average
+        else None,
     )

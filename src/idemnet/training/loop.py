@@ -109,6 +109,8 @@ def update(
     state.scaler.step(state.optimiser)
     state.scaler.update()
     state.optimiser.zero_grad(set_to_none=True)
+    if state.mean:
+        state.mean.update_parameters(state.model)
     return values
 
 
@@ -140,18 +142,18 @@ def end_epoch(job: TrainingJob, state: State, team: Team, journal: RunJournal | 
         )
     last = state.step == job.steps
     if team.keeps and (last or (epoch + 1) % parameters.validation_epochs == 0):
-        state.model.eval()
-        scores = validate(state.model, job.patches, parameters.validation_patches, job.device)
+        result = state.result.eval()
+        scores = validate(result, job.patches, parameters.validation_patches, job.device)
         means |= {f"validation/{name}": value for name, value in scores.items()}
         # Weights are chosen among those trained with all passes: before, repeating is not learnt.
         joined = epoch >= parameters.warmup_epochs or last
         if joined and scores["psnr"] > state.best.get("scores", {}).get("psnr", -math.inf):
-            weights = {name: value.clone() for name, value in state.model.state_dict().items()}
+            weights = {name: value.clone() for name, value in result.state_dict().items()}
             state.best = {"weights": weights, "scores": scores, "epoch": epoch}
         if journal:
-            for name, image in show_sample(state.model, job.patches, job.device).items():
+            for name, image in show_sample(result, job.patches, job.device).items():
                 journal.image(state.step, name, image)
-        state.model.train()
+        result.train()
     state.history[-1] = means
     if journal:
         journal.log(state.step, {f"epoch/{k}": v for k, v in means.items() if k != "epoch"})

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.optim.swa_utils import AveragedModel
 
 
 @dataclass
@@ -14,6 +15,8 @@ class State:
     model: nn.Module
     optimiser: torch.optim.Optimizer
     scaler: torch.amp.GradScaler
+    mean: AveragedModel | None = None
+    """Running mean of the weights, where one is kept."""
     step: int = 0
     """Updates made."""
     sums: dict[str, float] = field(default_factory=dict)
@@ -23,11 +26,17 @@ class State:
     best: dict[str, Any] = field(default_factory=dict)
     """The weights with the best validation so far, and its scores."""
 
+    @property
+    def result(self) -> nn.Module:
+        """The network as it would be given away now."""
+        return self.mean.module if self.mean else self.model
+
     def to_checkpoint(self) -> dict[str, Any]:
         return {
             "model": self.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "scaler": self.scaler.state_dict(),
+            "mean": self.mean.state_dict() if self.mean else None,
             "step": self.step,
             "sums": self.sums,
             "history": self.history,
@@ -38,6 +47,8 @@ class State:
         self.model.load_state_dict(checkpoint["model"])
         self.optimiser.load_state_dict(checkpoint["optimiser"])
         self.scaler.load_state_dict(checkpoint["scaler"])
+        if self.mean:
+            self.mean.load_state_dict(checkpoint["mean"])
         self.step = checkpoint["step"]
         self.sums = checkpoint["sums"]
         self.history = checkpoint["history"]

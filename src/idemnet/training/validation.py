@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from idemnet.models.device import to_image, to_tensor
 from idemnet.recipes import Image, Patches
 
 PASSES = 3
@@ -55,16 +56,6 @@ def show_sample(model: nn.Module, patches: Patches, device: str) -> dict[str, Im
         "sharp": clean,
         "difference": difference.clip(0, 255).astype(np.uint8),
     }
-
-
-def to_tensor(images: list[Image], device: str) -> Tensor:
-    stacked = torch.from_numpy(np.stack(images)).to(device)
-    return stacked.permute(0, 3, 1, 2).float() / 255
-
-
-def to_image(tensor: Tensor) -> Image:
-    image: Image = (tensor.clamp(0, 1) * 255).round().byte().permute(1, 2, 0).cpu().numpy()
-    return image
 
 
 def psnr(images: Tensor, clean: Tensor) -> list[float]:

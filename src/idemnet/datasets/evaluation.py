@@ -1,0 +1,72 @@
+"""07_model_output: what was measured on each test image, and pictures of some."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from idemnet.datasets.files import write_whole
+from idemnet.datasets.folder import PublishedDataset
+from idemnet.datasets.images import write_image
+from idemnet.datasets.preview import ImagePreview, contact_sheet
+from idemnet.datasets.published import FileEntry, publish, read_manifest
+from idemnet.datasets.raw import image_files
+from idemnet.recipes import Evaluation, Plan, Recipe, Sample
+
+SCORES = "scores.json"
+
+
+class EvaluationDataset(PublishedDataset[Evaluation]):
+    """What `evaluate` publishes: scores.json, and the samples' pictures."""
+
+    def load(self) -> Evaluation:
+        manifest = read_manifest(self._folder)
+        images = image_files(manifest)
+        scores = json.loads((self._folder / SCORES).read_bytes())
+        samples = [
+            Sample(
+                sample["name"],
+                sample["level"],
+                {Path(file).stem: images[file] for file in sample["files"]},
+            )
+            for sample in scores["samples"]
+        ]
+        return Evaluation(
+            manifest.fingerprint, manifest.about, scores["rows"], scores["cost"], samples
+        )
+
+    def save(self, data: Recipe) -> None:
+        publish(self._folder, data, _write, _finish)
+
+    def preview(self) -> ImagePreview:
+        """Show the samples: degraded, restored, clean."""
+        samples = self.load().samples
+        kinds = ("degraded", "restored", "clean")
+        return contact_sheet([sample.pictures[kind]() for sample in samples for kind in kinds])
+
+
+def _write(folder: Path, name: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Write a sample's pictures; scores are small and wait in the journal."""
+    if not name.startswith("sample "):
+        return content
+    place = name.replace(" ", "_")
+    return {
+        f"{place}/{kind}.png": write_image(folder, f"{place}/{kind}.png", picture)
+        for kind, picture in content.items()
+    }
+
+
+def _finish(folder: Path, items: Mapping[str, Any], plan: Plan) -> Mapping[str, FileEntry]:
+    """Write the scores as one file, in the order of the images."""
+    pictures = [files for name, files in items.items() if name.startswith("sample ")]
+    scores = {
+        "cost": items["cost"],
+        "rows": [row for name, row in items.items() if name.startswith("image ")],
+        "samples": [
+            {**sample, "files": list(files)}
+            for sample, files in zip(plan.about["samples"], pictures, strict=True)
+        ],
+    }
+    entries = {name: entry for files in pictures for name, entry in files.items()}
+    written = write_whole(folder / SCORES, [json.dumps(scores, indent=1).encode()])
+    return {SCORES: written, **entries}

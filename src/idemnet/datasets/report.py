@@ -1,0 +1,42 @@
+"""08_reporting: what people look at, and what other programs read."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kedro_datasets._typing import JSONPreview
+
+from idemnet.datasets.files import place_inside, write_whole
+from idemnet.datasets.folder import PublishedDataset
+from idemnet.datasets.published import FileEntry, publish, read_manifest
+from idemnet.recipes import Plan, Recipe, Report
+
+METRICS = "metrics.json"
+
+
+class ReportDataset(PublishedDataset[Report]):
+    """What `report` publishes: metrics.json, report.html, and the figures and tables in it."""
+
+    def load(self) -> Report:
+        manifest = read_manifest(self._folder)
+        metrics = json.loads((self._folder / METRICS).read_bytes())
+        files = {name: (self._folder / name).read_bytes for name in manifest.files}
+        return Report(manifest.fingerprint, manifest.about["run"], metrics, files)
+
+    def save(self, data: Recipe) -> None:
+        publish(self._folder, data, _write, _finish)
+
+    def preview(self) -> JSONPreview:
+        """Show the figures."""
+        return JSONPreview((self._folder / METRICS).read_text(encoding="utf-8"))
+
+
+def _write(folder: Path, _: str, files: Mapping[str, bytes]) -> Mapping[str, FileEntry]:
+    return {
+        name: write_whole(place_inside(folder, name), [content]) for name, content in files.items()
+    }
+
+
+def _finish(_: Path, items: Mapping[str, Any], __: Plan) -> Mapping[str, FileEntry]:
+    return {name: entry for files in items.values() for name, entry in files.items()}

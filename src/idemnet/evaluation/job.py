@@ -1,0 +1,113 @@
+"""An evaluation described: sent to a worker, it yields its results item by item."""
+
+import os
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import cv2
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from idemnet.evaluation.cost import measure_cost
+from idemnet.evaluation.measure import measure, show
+from idemnet.evaluation.protocols import PROTOCOLS
+from idemnet.models import MODELS, load_weights
+from idemnet.models.tiling import restore_in_tiles
+from idemnet.parameters import EvaluateParameters
+from idemnet.recipes import Pair
+
+COST, IMAGE, SAMPLE = "cost", "image", "sample"
+AT_ONCE = 4
+"""Images in work together: more would share the same cores and each needs its memory."""
+
+
+@dataclass(frozen=True)
+class EvaluationJob:
+    """What to score, with which weights, how."""
+
+    pairs: tuple[Pair, ...]
+    architecture: str
+    arguments: Mapping[str, Any]
+    weights: Mapping[str, NDArray[Any]]
+    parameters: EvaluateParameters
+    device: str
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        images = [f"{IMAGE} {number}" for number in range(len(self.pairs))]
+        samples = [f"{SAMPLE} {number}" for number in self.samples]
+        return (COST, *images, *samples)
+
+    @cached_property
+    def samples(self) -> list[int]:
+        """Pairs of which pictures are kept."""
+        return spread(len(self.pairs), self.parameters.samples)
+
+    @cached_property
+    def detailed(self) -> frozenset[int]:
+        """Pairs of which more is measured than one score."""
+        return frozenset(spread(len(self.pairs), self.parameters.detailed_images))
+
+    def make(self, wanted: Collection[str]) -> Iterator[tuple[str, Any]]:
+        """Give each wanted result when it is ready."""
+        model = self.build_model()
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        if COST in wanted:  # alone on the machine, before all others
+            torch.set_num_threads(cores or 1)
+            pair = self.pairs[0]
+            yield COST, measure_cost(model, pair.height, pair.width, self.device)
+        workers = min(cores or 1, AT_ONCE)
+        cv2.setNumThreads(1)
+        torch.set_num_threads(max(1, (cores or 1) // workers))
+        restore = partial(self._restore, model, threading.Lock())
+        pool = ThreadPoolExecutor(workers)
+        try:
+            futures = {
+                pool.submit(self._work, name, restore): name for name in wanted if name != COST
+            }
+            for future in as_completed(futures):
+                yield futures.pop(future), future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def build_model(self) -> nn.Module:
+        """Build the network with its weights, ready to restore."""
+        model = MODELS[self.architecture](**self.arguments)
+        tensors = {name: torch.from_numpy(values) for name, values in self.weights.items()}
+        load_weights(model, tensors, "weights")
+        return model.to(self.device, memory_format=torch.channels_last).eval()  # type: ignore[call-overload, no-any-return]
+
+    def _work(self, name: str, restore: Callable[[Tensor], Tensor]) -> Any:
+        kind, number = name.split()
+        pair, detailed = self.pairs[int(number)], int(number) in self.detailed
+        with torch.inference_mode():
+            if kind == SAMPLE:
+                return show(pair, restore, self.parameters, self.device)
+            protocol = PROTOCOLS[self.parameters.protocol]
+            return measure(pair, restore, protocol, self.parameters, self.device, detailed=detailed)
+
+    def _restore(self, model: Any, turn: threading.Lock, image: Tensor) -> Tensor:
+        """Give every iteration's image, (N, 3, H, W)."""
+        tiled = partial(
+            restore_in_tiles,
+            lambda part: torch.cat(model.iterate(part)),
+            image,
+            tile=self.parameters.tile,
+            overlap=self.parameters.tile_overlap,
+        )
+        if self.device == "cpu":
+            return tiled()
+        with turn:  # two images at once would only need twice the memory
+            return tiled()
+
+
+def spread(count: int, wanted: int) -> list[int]:
+    """Choose as many as wanted, evenly from first to last: by place, never by score."""
+    if wanted >= count:
+        return list(range(count))
+    return [round(number * (count - 1) / max(1, wanted - 1)) for number in range(wanted)]

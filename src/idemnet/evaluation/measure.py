@@ -1,0 +1,135 @@
+"""What one test image tells: scores before and after, and what repeating and noise do to it."""
+
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from idemnet.evaluation.protocols import Protocol
+from idemnet.models.device import to_image, to_tensor
+from idemnet.parameters import EvaluateParameters
+from idemnet.recipes import Image, Pair
+
+Restore = Callable[[Tensor], Tensor]
+"""One image, (1, 3, H, W), to the images after each iteration, (N, 3, H, W); the last is it."""
+
+Row = dict[str, Any]
+"""Of one image; plain JSON."""
+
+Scores = dict[str, float]
+
+
+def measure(
+    pair: Pair,
+    restore: Restore,
+    protocol: Protocol,
+    parameters: EvaluateParameters,
+    device: str,
+    *,
+    detailed: bool,
+) -> Row:
+    """Restore one image and score it; `detailed` adds repeating, iterations and noise."""
+    clean = pair.clean()
+    degraded = to_tensor([pair.degraded()], device)
+
+    def score(image: Tensor) -> Scores:
+        return protocol.score(_to_array(image), clean)
+
+    first = restore(degraded)
+    row: Row = {
+        "sequence": pair.sequence,
+        "frame": pair.frame,
+        "level": pair.level,
+        "input": score(degraded[0]),
+        "restored": score(first[-1]),
+    }
+    if detailed:
+        row |= _repeat_and_score(restore, degraded, first, score, parameters)
+        row["noise"] = {
+            str(sigma): _measure_noise(degraded, restore, score, sigma, _name(pair))
+            for sigma in parameters.noise
+        }
+    return row
+
+
+def _repeat_and_score(
+    restore: Restore,
+    degraded: Tensor,
+    first: Tensor,
+    score: Callable[[Tensor], Scores],
+    parameters: EvaluateParameters,
+) -> Row:
+    scores, iterations, before = [], [], degraded
+    for number, images in enumerate(repeat(restore, first, parameters)):
+        scores.append(score(images[-1]))
+        if number < 2:
+            iterations.append(_describe_iterations(images, before, score))
+        before = images[-1:]
+    return {
+        "repeat": {name: [one[name] for one in scores] for name in ("psnr", "ssim")},
+        "iterations": dict(zip(("first", "second"), iterations, strict=True)),
+    }
+
+
+def repeat(restore: Restore, first: Tensor, parameters: EvaluateParameters) -> Iterator[Tensor]:
+    """Give the iterations of every pass; `first` is the first, each other restores the last."""
+    images = first
+    yield images
+    for _ in range(1, parameters.passes):
+        image = images[-1:]
+        if parameters.chain == "uint8":
+            image = (image.clamp(0, 1) * 255).round() / 255
+        images = restore(image)
+        yield images
+
+
+def _describe_iterations(
+    images: Tensor, before: Tensor, score: Callable[[Tensor], Scores]
+) -> dict[str, list[float]]:
+    """PSNR after each iteration, how much it changed, and how much all changed so far (0-255)."""
+    steps = torch.diff(torch.cat([before, images]), dim=0)
+    return {
+        "psnr": [score(image)["psnr"] for image in images],
+        "every": (255 * steps.abs().mean(dim=(1, 2, 3))).tolist(),
+        "sum": (255 * (images - before).abs().mean(dim=(1, 2, 3))).tolist(),
+    }
+
+
+def _measure_noise(
+    degraded: Tensor, restore: Restore, score: Callable[[Tensor], Scores], sigma: int, name: str
+) -> dict[str, Scores]:
+    noisy = add_noise(degraded, sigma, name)
+    return {"input": score(noisy[0]), "restored": score(restore(noisy)[-1])}
+
+
+def add_noise(image: Tensor, sigma: int, name: str) -> Tensor:
+    """Add Gaussian noise of `sigma` (of 255) and clip; the same for the same name, everywhere."""
+    generator = np.random.default_rng([sigma, zlib.crc32(name.encode())])
+    noise = generator.standard_normal(tuple(image.shape), np.float32)
+    return (image + torch.from_numpy(noise).to(image.device) * (sigma / 255)).clamp(0, 1)
+
+
+def show(
+    pair: Pair, restore: Restore, parameters: EvaluateParameters, device: str
+) -> dict[str, Image]:
+    """Give the pictures of one test image: what came in, each iteration, and the last pass."""
+    degraded = to_tensor([pair.degraded()], device)
+    first = restore(degraded)
+    [last] = deque(repeat(restore, first, parameters), maxlen=1)
+    pictures = {"degraded": pair.degraded(), "clean": pair.clean(), "restored": to_image(first[-1])}
+    for number, image in enumerate(first[:-1], 1):
+        pictures[f"iteration_{number}"] = to_image(image)
+    pictures[f"pass_{parameters.passes}"] = to_image(last[-1])
+    return pictures
+
+
+def _to_array(image: Tensor) -> Any:
+    return image.permute(1, 2, 0).cpu().numpy()
+
+
+def _name(pair: Pair) -> str:
+    return f"{pair.sequence}/{pair.frame}/{pair.level}"

@@ -1,0 +1,50 @@
+"""report: a page, figures and tables; and the run's figures in MLflow."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from idemnet.evaluation.report import make_report
+from idemnet.recipes import (
+    Evaluation,
+    Job,
+    Plan,
+    Recipe,
+    Report,
+    Tracker,
+    TrainedModel,
+    fingerprint,
+)
+
+VERSION = 1
+NAME = "report"
+
+
+@dataclass(frozen=True)
+class ReportJob:
+    """Everything a report is made of."""
+
+    evaluation: Evaluation
+    trained: TrainedModel
+    others: Sequence[Mapping[str, Any]]
+
+    def make(self, _: Collection[str]) -> Iterator[tuple[str, dict[str, bytes]]]:
+        yield NAME, make_report(self.evaluation, self.trained, self.others)
+
+
+def report(evaluation: Evaluation, trained: TrainedModel, tracker: Tracker) -> Recipe:
+    """Describe the report on an evaluation, beside what other runs on the same data gave."""
+    card = trained.card
+    others = tracker.evaluations(except_for=card["fingerprint"])
+    # The weights themselves are not shown, and are not sent to the worker.
+    job = ReportJob(evaluation, TrainedModel({}, card, trained.history), others)
+    parts = {"card": card["sha256"], "others": [other["fingerprint"] for other in others]}
+    return Recipe(
+        fingerprint("report", VERSION, evaluation.fingerprint, parts),
+        lambda: Plan([Job((NAME,), job.make)], {"run": card["fingerprint"]}),
+    )
+
+
+def record(report: Report, tracker: Tracker) -> None:
+    """Add the figures and the page to the training's run, unless they are there."""
+    tracker.evaluated(report)

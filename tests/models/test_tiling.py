@@ -1,0 +1,54 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn.functional import avg_pool2d
+
+from idemnet.models.tiling import restore_in_tiles, tile_starts
+
+
+@given(st.integers(1, 300), st.integers(2, 90), st.integers(0, 89))
+def test_tiles_cover_everything_and_share_at_least_the_overlap(length, tile, overlap):
+    if overlap >= tile:
+        with pytest.raises(ValueError, match="overlap"):
+            tile_starts(length, tile, overlap)
+        return
+    starts = tile_starts(length, tile, overlap)
+    assert starts[0] == 0
+    assert starts[-1] + tile >= length
+    assert all(b - a <= tile - overlap for a, b in zip(starts, starts[1:], strict=False))
+    assert length <= tile or starts[-1] + tile == length
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(1, 70), st.integers(1, 70), st.integers(8, 40), st.integers(0, 7))
+def test_what_is_not_changed_comes_back_as_it_was(height, width, tile, overlap):
+    image = torch.rand(1, 3, height, width)
+    sizes = []
+
+    def restore(part):
+        sizes.append(max(part.shape[-2:]))
+        return torch.cat([part, 2 * part])  # as many images as it likes
+
+    restored = restore_in_tiles(restore, image, tile=tile, overlap=overlap)
+    torch.testing.assert_close(restored, torch.cat([image, 2 * image]))
+    assert max(sizes) <= tile
+
+
+def test_what_looks_around_leaves_no_seam():
+    image = torch.rand(1, 3, 150, 190, generator=torch.Generator().manual_seed(0))
+
+    def soften(part):
+        return avg_pool2d(part, 5, stride=1, padding=2, count_include_pad=False)
+
+    tiled = restore_in_tiles(soften, image, tile=64, overlap=24)
+    bare = restore_in_tiles(soften, image, tile=64, overlap=0)
+    whole = soften(image)
+    # At a tile's edge the filter sees half of its window; fading gives that next to no weight.
+    assert (tiled - whole).abs().max() < 0.02
+    assert (bare - whole).abs().max() > 0.1
+
+
+def test_a_picture_that_fits_is_not_cut():
+    image = torch.rand(1, 3, 40, 50)
+    assert restore_in_tiles(lambda part: part, image, tile=50, overlap=8) is image
