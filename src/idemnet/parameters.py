@@ -25,6 +25,7 @@ def _odd(window: int) -> int:
 
 OddWindow = Annotated[int, Field(ge=1, le=255), AfterValidator(_odd)]
 Pixels = Annotated[int, Field(ge=1, le=32768)]
+ProtocolName = Literal["gopro", "realblur", "rgb", "griddehaze", "rain"]
 
 
 class Parameters(BaseModel):
@@ -263,6 +264,15 @@ class TrainParameters(Parameters):
         if self.saturation[0] > self.saturation[1]:
             raise ValueError(f"saturation {list(self.saturation)} must ascend")
         return self
+
+
+class EvaluateParameters(Parameters):
+    """How results are scored."""
+
+    protocol: ProtocolName
+    """The agreement behind the figures, one of idemnet.evaluation.protocols; the data set's."""
+    force_protocol: bool = False
+    """Score by it even if nobody scores this task so; the figures compare with no table."""
 
 
 class TaskParameters(Parameters):
