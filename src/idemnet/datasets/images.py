@@ -35,6 +35,7 @@ FORMATS = {
     ".webp": "WEBP",
     ".tif": "TIFF",
     ".tiff": "TIFF",
+    ".bmp": "BMP",
 }
 MAX_PIXELS = 128_000_000
 PNG_START = b"\x89PNG\r\n\x1a\n"

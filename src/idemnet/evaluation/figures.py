@@ -1,0 +1,55 @@
+"""Scores as they are shown: never without protocol and number of images."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from idemnet.evaluation.protocols import Protocol, mean_scores
+
+DIGITS = {"psnr": 2}
+"""Others have four: the tables' own precision."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The scores of a set of images."""
+
+    protocol: Protocol
+    scores: Mapping[str, Mapping[str, float]]
+    """By the images' names."""
+
+    def mean(self) -> dict[str, float]:
+        return mean_scores(list(self.scores.values()))
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "protocol": self.protocol.name,
+            "description": self.protocol.description,
+            "images": len(self.scores),
+            "mean": self.mean(),
+            "each": [{"name": name, **scores} for name, scores in self.scores.items()],
+        }
+
+    def as_text(self, *, each: bool) -> str:
+        """Give a table, and what its figures mean."""
+        count = len(self.scores)
+        rows = [("", *self.protocol.measures)]
+        if each:
+            rows += [(name, *self._shown(scores)) for name, scores in self.scores.items()]
+        title = "1 image" if count == 1 else f"mean of {count} images"
+        rows.append((title, *self._shown(self.mean())))
+        return "\n".join([*_columns(rows), f"{self.protocol.name} - {self.protocol.description}"])
+
+    def _shown(self, scores: Mapping[str, float]) -> list[str]:
+        return [f"{scores[name]:.{DIGITS.get(name, 4)}f}" for name in self.protocol.measures]
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            [row[0].ljust(widths[0])]
+            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        )
+        for row in rows
+    ]
