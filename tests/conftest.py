@@ -29,6 +29,7 @@ SMALL = {
             "rise_steps": 0,
             "validation_epochs": 1, "validation_patches": 4, "threads": 1, "workers": 0,
         },
+        "evaluate": {"protocol": "gopro", "passes": 3, "noise": [0, 10], "samples": 2},
     }
 }  # fmt: skip
 
@@ -43,6 +44,9 @@ def real() -> Path:
 
 class Project:
     """A copy of the project with small scenes, in which commands run as a person runs them."""
+
+    output = ""
+    """Of the command that made it what it is."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -106,6 +110,14 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project on which prepare_deblur has run; tests only look at it."""
     project = Project(tmp_path_factory.mktemp("prepared") / "project")
     project.run("kedro", "run", "--pipeline=prepare_deblur")
+    return project
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project on which train_deblur has run to the end; tests change nothing in it."""
+    project = Project(tmp_path_factory.mktemp("trained") / "project")
+    project.output = project.run("kedro", "run", "--pipeline=train_deblur").stdout
     return project
 
 

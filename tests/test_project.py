@@ -8,6 +8,7 @@ import yaml
 from kedro.config import OmegaConfigLoader
 from kedro.io import DataCatalog
 
+from idemnet.parameters import TrainParameters
 from idemnet.pipeline_registry import register_pipelines
 
 from .conftest import REPOSITORY
@@ -26,7 +27,7 @@ def loader(env: str) -> OmegaConfigLoader:
 
 def test_the_pipelines_have_their_names():
     names = set(register_pipelines())
-    assert {"__default__", "prepare_deblur", "train_deblur"} <= names
+    assert {"__default__", "prepare_deblur", "train_deblur", "evaluate_deblur"} <= names
     default, train = (register_pipelines()[name] for name in ("__default__", "train_deblur"))
     assert default.nodes == train.nodes
 
@@ -38,19 +39,21 @@ def test_every_stage_is_a_step_of_a_pipeline_with_its_path_in_the_catalog():
         for task, dataset in PARAMS["dataset"].items():
             command = stage["do"]["cmd"].replace("${key}", task)
             pipeline = pipelines[re.search(r"--pipeline=(\w+)", command)[1]]
-            [step] = pipeline.only_nodes_with_tags(re.search(r"--tags=(\w+)", command)[1]).nodes
-            assert step.name == f"{task}.{name}"
-            [[out, options]] = stage["do"]["outs"][0].items()
-            assert options == {"persist": True}
-            out = out.replace("${key}", task).replace("${item}", dataset)
+            tagged = pipeline.only_nodes_with_tags(re.search(r"--tags=(\w+)", command)[1]).nodes
+            [step] = [step for step in tagged if step.name == f"{task}.{name}"]
             [output] = step.outputs
-            assert catalog.get(output)._describe()["folder"] == out
+            folder = catalog.get(output)._describe()["folder"]
+            for kind in ("outs", "metrics", "plots"):
+                for [[out, options]] in (made.items() for made in stage["do"].get(kind, [])):
+                    assert options["persist"]
+                    path = out.replace("${key}", task).replace("${item}", dataset)
+                    assert path == folder or (name == "report" and path.startswith(folder))
 
 
 @pytest.mark.parametrize("env", ["base", "paper"])
 def test_what_dvc_watches_is_said_in_every_environment(env):
     for stage in DVC["stages"].values():
-        for watched in stage["do"]["params"]:
+        for watched in stage["do"].get("params", []):
             [[path, [key]]] = watched.items()
             path = path.replace("${env}", env).replace("${key}", "deblur")
             group, name = key.replace("${key}", "deblur").split(".")
@@ -69,6 +72,13 @@ def test_the_parameters_of_every_environment_are_valid(env):
 
     for task, parameters in loader(env)["parameters"].items():
         assert describe_faults(task, parameters) == []
+
+
+def test_the_paper_environment_trains_with_the_defaults_which_are_the_paper_s():
+    settings = loader("paper")["parameters"]["deblur"]["train"]
+    for_the_machine = {"workers"}
+    found = TrainParameters.model_validate(settings).model_dump(exclude=for_the_machine)
+    assert found == TrainParameters().model_dump(exclude=for_the_machine)
 
 
 def test_no_parameter_file_has_anchors_which_dvc_would_ignore():

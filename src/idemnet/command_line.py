@@ -1,14 +1,28 @@
 """`idemnet`: what is done beside running pipelines, for which there is `kedro run`."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
+
+from idemnet.errors import BadInputError
 
 # Repeated here because their home would have to be imported, which takes too long for `--help`.
 PROTOCOLS = ("gopro", "realblur", "rgb", "griddehaze", "rain")
 TASKS = ("deblur", "dehaze", "derain")
 EXISTING = click.Path(exists=True, path_type=Path)
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Say what is wrong with what was given, without a traceback."""
+    try:
+        yield
+    except BadInputError as error:
+        click.echo(f"Error: {error}", err=True)
+        raise SystemExit(2) from None
 
 
 @click.group(name="idemnet", context_settings={"help_option_names": ["-h", "--help"]})
@@ -95,7 +109,6 @@ def score(
     """
     from idemnet.datasets.pictures import find_pictures  # noqa: PLC0415
     from idemnet.datasets.workers import cores  # noqa: PLC0415
-    from idemnet.errors import BadInputError  # noqa: PLC0415
     from idemnet.evaluation.protocols import PROTOCOLS, check_fits  # noqa: PLC0415
     from idemnet.evaluation.scoring import CROPPING, pair_by_stem, score_pairs  # noqa: PLC0415
     from idemnet.progress import count_items  # noqa: PLC0415
@@ -104,7 +117,7 @@ def score(
         raise click.UsageError("RESTORED and REFERENCE must be two folders, or two files.")
     if crop_reference and protocol not in CROPPING:
         raise click.UsageError(f"--crop-reference is for {' and '.join(CROPPING)} only.")
-    try:
+    with one_sentence():
         if task is not None:
             check_fits(protocol, task, force)
         ours, theirs = find_pictures(restored), find_pictures(reference)
@@ -116,7 +129,43 @@ def score(
                 pairs, faults, PROTOCOLS[protocol],
                 crop=crop_reference, threads=cores(), advance=advance,
             )  # fmt: skip
-    except BadInputError as error:
-        click.echo(f"Error: {error}", err=True)
-        raise SystemExit(2) from None
     click.echo(json.dumps(figures.as_json(), indent=2) if as_json else figures.as_text(each=each))
+
+
+@main.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default="comparison.svg",
+    show_default=True,
+    help="Figure of the repeat curves: .svg, .png or .pdf.",
+)
+def compare(runs: tuple[str, ...], output: Path) -> None:
+    """Set tracked runs side by side: figures, parameters that differ, repeat curves.
+
+    RUN is a run's name, the beginning of its MLflow number, or a tag as key=value, which takes all
+    runs that carry it. They are looked up in MLFLOW_TRACKING_URI, or in the project's own store.
+    """
+    from idemnet.datasets.files import write_whole  # noqa: PLC0415
+    from idemnet.datasets.mlflow_query import find_runs  # noqa: PLC0415
+    from idemnet.datasets.mlflow_uri import tracking_uri  # noqa: PLC0415
+    from idemnet.datasets.tracking import project_root  # noqa: PLC0415
+    from idemnet.evaluation.comparison import (  # noqa: PLC0415
+        draw_repeat_curves,
+        tabulate,
+        warn,
+    )
+    from idemnet.evaluation.figures import columns  # noqa: PLC0415
+
+    kind = output.suffix.lstrip(".").lower()
+    if kind not in ("svg", "png", "pdf"):
+        raise click.UsageError(f"--output must end in .svg, .png or .pdf, not '{output.suffix}'.")
+    with one_sentence():
+        found = find_runs(tracking_uri("", project_root(Path.cwd())), runs)
+    click.echo("\n".join(columns(tabulate(found))))
+    if reason := warn(found):
+        click.echo(reason, err=True)
+    write_whole(output, [draw_repeat_curves(found, kind)])
+    click.echo(f"repeat curves: {output}")

@@ -1,5 +1,6 @@
 """DVC runs the same steps, redoes exactly what changed, and keeps prepared data as versions."""
 
+import json
 import re
 import shutil
 import sqlite3
@@ -7,7 +8,7 @@ import sqlite3
 import pytest
 import yaml
 
-from ..conftest import SMALL, Project
+from ..conftest import REPOSITORY, SMALL, Project
 
 
 def stages_run(output: str) -> list[str]:
@@ -23,7 +24,7 @@ def put_small_parameters_into_base(project: Project) -> None:
     """DVC watches conf/base, so that is where the small scenes must be said."""
     for name, groups in (
         ("sources", ["source"]),
-        ("parameters_deblur", ["synthesize", "crop", "train"]),
+        ("parameters_deblur", ["synthesize", "crop", "train", "evaluate"]),
     ):
         chosen = {group: SMALL["deblur"][group] for group in groups}
         path = project.folder / f"conf/base/{name}.yml"
@@ -41,9 +42,7 @@ def change(project: Project, group: str, **values: int) -> None:
 @pytest.fixture
 def repository(project) -> Project:
     put_small_parameters_into_base(project)
-    (project.folder / ".gitignore").write_text(
-        "data/\n__pycache__/\n*.egg-info/\nmlflow.db\nmlruns/\nidemnet.log*\n.viz/\n"
-    )
+    shutil.copy(REPOSITORY / ".gitignore", project.folder)
     project.run("git", "init", "-q", "-b", "main")
     project.run("git", "config", "user.email", "a@b.c")
     project.run("git", "config", "user.name", "a")
@@ -57,7 +56,9 @@ def repository(project) -> Project:
 
 def test_versions_of_prepared_data(repository, tmp_path):
     first = repository.run("dvc", "repro").stdout
-    assert stages_run(first) == ["download", "synthesize", "crop", "train"]
+    assert stages_run(first) == [
+        "download", "synthesize", "crop", "train", "evaluate", "report",
+    ]  # fmt: skip
     assert "up to date" in repository.run("dvc", "repro").stdout
     repository.run("git", "add", "-A")
     repository.run("git", "commit", "-qm", "prepared")
@@ -66,7 +67,7 @@ def test_versions_of_prepared_data(repository, tmp_path):
     change(repository, "crop", stride=8)
     assert stages_run(repository.run("dvc", "repro", "crop").stdout) == ["crop"]
     change(repository, "synthesize", stride=5)
-    later = ["synthesize", "crop", "train"]
+    later = ["synthesize", "crop", "train", "evaluate", "report"]
     assert stages_run(repository.run("dvc", "repro").stdout) == later
     repository.run("git", "commit", "-qam", "more")
     changed = versioned(repository)
@@ -92,10 +93,29 @@ def test_an_experiment_shows_up_in_dvc_and_in_mlflow(repository):
     repository.run("git", "commit", "-qm", "trained")
     key = "conf/base/parameters_deblur.yml:deblur.train.idempotence_weight"
     done = repository.run("dvc", "exp", "run", "-S", f"{key}=0.7").stdout
-    assert stages_run(done) == ["train"]
+    assert stages_run(done) == ["train", "evaluate", "report"]
     assert "0.7" in repository.run("dvc", "exp", "show", "--csv").stdout
     with sqlite3.connect(repository.folder / "mlflow.db") as store:
         found = store.execute(
             "select value from params where key = 'train.idempotence_weight'"
         ).fetchall()
     assert sorted(found) == [("0.1",), ("0.7",)]
+
+
+def test_metrics_and_plots_of_versions(repository):
+    repository.run("dvc", "repro", "-q")
+    repository.run("git", "add", "-A")
+    repository.run("git", "commit", "-qm", "trained")
+    shown = json.loads(repository.run("dvc", "metrics", "show", "--json").stdout)
+    [figures] = shown[""]["data"].values()
+    assert figures["data"]["images"] == 12 and figures["data"]["restored"]["psnr"] > 0
+
+    change(repository, "train", learning_rate=0.01)
+    repository.run("dvc", "repro", "-q")
+    changes = json.loads(repository.run("dvc", "metrics", "diff", "--json").stdout)
+    [metrics] = changes["diff"].values()
+    assert metrics["restored.psnr"]["diff"] != 0
+
+    repository.run("dvc", "plots", "diff", "HEAD", "-o", "plots")
+    page = (repository.folder / "plots/index.html").read_text()
+    assert "Repeat curve" in page and "Validation while training" in page

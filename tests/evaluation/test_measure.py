@@ -41,9 +41,12 @@ def psnr(error):
     return 20 * np.log10(255 / error)
 
 
-def measured(restore=grey_levels(4), pair=PAIR, detailed=True, **parameters):
+FOUR_LEVELS = grey_levels(4)
+
+
+def measured(restore=FOUR_LEVELS, detailed=True, **parameters):
     settings = EvaluateParameters(protocol="gopro", **parameters)
-    return measure(pair, restore, PROTOCOLS["gopro"], settings, "cpu", detailed=detailed)
+    return measure(PAIR, restore, PROTOCOLS["gopro"], settings, "cpu", detailed=detailed)
 
 
 def test_scores_stand_beside_what_was_scored():

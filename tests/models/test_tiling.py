@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -16,7 +18,7 @@ def test_tiles_cover_everything_and_share_at_least_the_overlap(length, tile, ove
     starts = tile_starts(length, tile, overlap)
     assert starts[0] == 0
     assert starts[-1] + tile >= length
-    assert all(b - a <= tile - overlap for a, b in zip(starts, starts[1:], strict=False))
+    assert all(b - a <= tile - overlap for a, b in pairwise(starts))
     assert length <= tile or starts[-1] + tile == length
 
 

@@ -63,18 +63,6 @@ def _lost(run: TrackedRun) -> str:
     return f"{curve[0][1] - curve[-1][1]:.2f} dB in {curve[-1][0]} passes"
 
 
-def format_table(table: Sequence[Sequence[str]]) -> str:
-    """Lay a table out in columns."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return "\n".join(
-        "  ".join(
-            [row[0].ljust(widths[0])]
-            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        ).rstrip()
-        for row in table
-    )
-
-
 def draw_repeat_curves(runs: Sequence[TrackedRun], file_format: str) -> bytes:
     """Overlay the repeat curves; runs that were not evaluated have none."""
     figure = Figure(figsize=(7, 4.2), layout="constrained")

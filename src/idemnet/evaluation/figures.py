@@ -38,13 +38,14 @@ class Figures:
             rows += [(name, *self._shown(scores)) for name, scores in self.scores.items()]
         title = "1 image" if count == 1 else f"mean of {count} images"
         rows.append((title, *self._shown(self.mean())))
-        return "\n".join([*_columns(rows), f"{self.protocol.name} - {self.protocol.description}"])
+        return "\n".join([*columns(rows), f"{self.protocol.name} - {self.protocol.description}"])
 
     def _shown(self, scores: Mapping[str, float]) -> list[str]:
         return [f"{scores[name]:.{DIGITS.get(name, 4)}f}" for name in self.protocol.measures]
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lay a table out: the first column to the left, figures to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

@@ -3,18 +3,17 @@
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-import cv2
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from idemnet.evaluation.cost import measure_cost
 from idemnet.evaluation.measure import measure, show
+from idemnet.evaluation.parallel import map_in_threads
 from idemnet.evaluation.protocols import PROTOCOLS
 from idemnet.models import MODELS, load_weights
 from idemnet.models.tiling import restore_in_tiles
@@ -62,18 +61,10 @@ class EvaluationJob:
             pair = self.pairs[0]
             yield COST, measure_cost(model, pair.height, pair.width, self.device)
         workers = min(cores or 1, AT_ONCE)
-        cv2.setNumThreads(1)
         torch.set_num_threads(max(1, (cores or 1) // workers))
-        restore = partial(self._restore, model, threading.Lock())
-        pool = ThreadPoolExecutor(workers)
-        try:
-            futures = {
-                pool.submit(self._work, name, restore): name for name in wanted if name != COST
-            }
-            for future in as_completed(futures):
-                yield futures.pop(future), future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+        rest = [name for name in wanted if name != COST]
+        work = partial(self._work, partial(self._restore, model, threading.Lock()))
+        yield from zip(rest, map_in_threads(work, rest, workers), strict=True)
 
     def build_model(self) -> nn.Module:
         """Build the network with its weights, ready to restore."""
@@ -82,7 +73,7 @@ class EvaluationJob:
         load_weights(model, tensors, "weights")
         return model.to(self.device, memory_format=torch.channels_last).eval()  # type: ignore[call-overload, no-any-return]
 
-    def _work(self, name: str, restore: Callable[[Tensor], Tensor]) -> Any:
+    def _work(self, restore: Callable[[Tensor], Tensor], name: str) -> Any:
         kind, number = name.split()
         pair, detailed = self.pairs[int(number)], int(number) in self.detailed
         with torch.inference_mode():
