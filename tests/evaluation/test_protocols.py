@@ -102,7 +102,7 @@ def test_a_value_that_is_no_number_is_an_error(name, value, pair):
 
 
 def test_a_score_that_is_no_number_is_an_error(pair, monkeypatch):
-    monkeypatch.setattr("idemnet.imaging.metrics.ssim_and_matlab", lambda *_: (math.nan, 1.0))
+    monkeypatch.setattr("idemnet.imaging.metrics.SimilarTo.ssim", lambda *_: math.nan)
     with pytest.raises(BadInputError, match="its ssim is not a finite number"):
         PROTOCOLS["rgb"].score(*pair)
 

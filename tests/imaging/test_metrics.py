@@ -63,7 +63,9 @@ def test_ssim_is_that_of_scikit_image(pair):
         use_sample_covariance=False, data_range=255,
     )  # fmt: skip
     assert metrics.ssim(restored, reference) == pytest.approx(expected, **CLOSE)
-    assert metrics.ssim_and_matlab(restored, reference)[0] == pytest.approx(expected, **CLOSE)
+    similar = metrics.SimilarTo(reference)
+    assert similar.ssim(restored) == pytest.approx(expected, **CLOSE)
+    assert similar.ssim(reference) == pytest.approx(1, **CLOSE)  # and the next one
 
 
 @settings(max_examples=15, deadline=None)
@@ -98,7 +100,7 @@ def test_ssim_of_matlab_filters_the_volume(pair):
 def test_bands_end_where_the_image_does(height, width):
     restored, reference = plain(height, width)
     whole = metrics.ssim(restored, reference)
-    assert metrics.ssim_and_matlab(restored, reference)[0] == pytest.approx(whole, abs=1e-6)
+    assert metrics.SimilarTo(reference).ssim(restored) == pytest.approx(whole, abs=1e-6)
 
 
 def test_bright_flat_pictures_lose_no_digits():
@@ -117,7 +119,8 @@ def test_golden_values_of_a_small_picture():
     brightness = metrics.matlab_y(restored), metrics.matlab_y(reference)
     found = (
         metrics.psnr(restored, reference),
-        *metrics.ssim_and_matlab(restored, reference),
+        metrics.SimilarTo(reference).ssim(restored),
+        metrics.ssim_matlab(restored, reference),
         metrics.ssim_uniform(restored, reference, 255),
         metrics.psnr(*brightness),
         metrics.ssim(*brightness),
@@ -128,7 +131,8 @@ def test_golden_values_of_a_small_picture():
 def test_identical_pictures_have_infinite_psnr_and_ssim_of_one():
     _, image = plain()
     assert metrics.psnr(image, image) == math.inf
-    assert metrics.ssim_and_matlab(image, image) == pytest.approx((1, 1), abs=1e-6)
+    assert metrics.SimilarTo(image).ssim(image) == pytest.approx(1, abs=1e-6)
+    assert metrics.ssim_matlab(image, image) == pytest.approx(1, abs=1e-6)
     assert metrics.ssim_uniform(image, image, 255) == pytest.approx(1)
 
 
@@ -173,7 +177,7 @@ def test_a_picture_smaller_than_the_window_is_refused():
     with pytest.raises(BadInputError, match="20x10 pixels are fewer than SSIM's window of 11x11"):
         metrics.ssim(*plain(10, 20))
     with pytest.raises(BadInputError, match="11x11"):
-        metrics.ssim_and_matlab(*plain(10, 20))
+        metrics.ssim_matlab(*plain(10, 20))
     with pytest.raises(BadInputError, match="7x7"):
         metrics.ssim_uniform(*plain(6, 20), data_range=255)
 
@@ -186,14 +190,14 @@ def test_real_pictures_have_the_golden_values(real):
         image, reference = (
             decode_image((real / row[key]).read_bytes(), row[key]) for key in ("image", "reference")
         )
-        ssim, ssim_matlab = metrics.ssim_and_matlab(image, reference)
+        similar = metrics.SimilarTo(reference)
         brightness = metrics.matlab_y(image), metrics.matlab_y(reference)
         found = {
             "psnr_rgb": metrics.psnr(image, reference),
             "psnr_y_matlab": metrics.psnr(*brightness),
-            "ssim_gauss_rgb": ssim,
+            "ssim_gauss_rgb": similar.ssim(image),
             "ssim_7x7_rgb": metrics.ssim_uniform(image / 255, reference / 255, data_range=1.0),
-            "ssim_matlab_3d": ssim_matlab,
+            "ssim_matlab_3d": similar.ssim_matlab(image),
             "ssim_wang_y": metrics.ssim(*brightness),
         }
         expected = {key: float(row[key]) for key in found}
@@ -204,8 +208,13 @@ def test_both_ssims_take_less_time_than_one_of_scikit_image():
     pair = textured(360, 640, 0, 10)
     threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
+
+    def both():
+        similar = metrics.SimilarTo(pair[1])
+        return similar.ssim(pair[0]), similar.ssim_matlab(pair[0])
+
     try:
-        ours = shortest(lambda: metrics.ssim_and_matlab(*pair))
+        ours = shortest(both)
     finally:
         cv2.setNumThreads(threads)
     theirs = shortest(

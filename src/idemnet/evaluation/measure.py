@@ -22,6 +22,9 @@ Row = dict[str, Any]
 
 Scores = dict[str, float]
 
+REPEATED = ("psnr", "ssim")
+"""What is scored over and over; the slower measures are only of the first pass."""
+
 
 def measure(
     pair: Pair,
@@ -33,19 +36,19 @@ def measure(
     detailed: bool,
 ) -> Row:
     """Restore one image and score it; `detailed` adds repeating, iterations and noise."""
-    clean = pair.clean()
+    compare = protocol.against(pair.clean())
     degraded = to_tensor([pair.degraded()], device)
-
-    def score(image: Tensor) -> Scores:
-        return protocol.score(_to_array(image), clean)
-
     first = restore(degraded)
+
+    def score(image: Tensor, *measures: str) -> Scores:
+        return compare(_to_array(image), measures)
+
     row: Row = {
         "sequence": pair.sequence,
         "frame": pair.frame,
         "level": pair.level,
-        "input": score(degraded[0]),
-        "restored": score(first[-1]),
+        "input": score(degraded[0], *protocol.measures),
+        "restored": score(first[-1], *protocol.measures),
     }
     if detailed:
         row |= _repeat_and_score(restore, degraded, first, score, parameters)
@@ -60,17 +63,17 @@ def _repeat_and_score(
     restore: Restore,
     degraded: Tensor,
     first: Tensor,
-    score: Callable[[Tensor], Scores],
+    score: Callable[..., Scores],
     parameters: EvaluateParameters,
 ) -> Row:
     scores, iterations, before = [], [], degraded
     for number, images in enumerate(repeat(restore, first, parameters)):
-        scores.append(score(images[-1]))
+        scores.append(score(images[-1], *REPEATED))
         if number < 2:
             iterations.append(_describe_iterations(images, before, score))
         before = images[-1:]
     return {
-        "repeat": {name: [one[name] for one in scores] for name in ("psnr", "ssim")},
+        "repeat": {name: [one[name] for one in scores] for name in REPEATED},
         "iterations": dict(zip(("first", "second"), iterations, strict=True)),
     }
 
@@ -88,7 +91,7 @@ def repeat(restore: Restore, first: Tensor, parameters: EvaluateParameters) -> I
 
 
 def _describe_iterations(
-    images: Tensor, before: Tensor, score: Callable[[Tensor], Scores]
+    images: Tensor, before: Tensor, score: Callable[..., Scores]
 ) -> dict[str, list[float]]:
     """PSNR after each iteration, how much it changed, and how much all changed so far (0-255)."""
     steps = torch.diff(torch.cat([before, images]), dim=0)
@@ -100,10 +103,11 @@ def _describe_iterations(
 
 
 def _measure_noise(
-    degraded: Tensor, restore: Restore, score: Callable[[Tensor], Scores], sigma: int, name: str
+    degraded: Tensor, restore: Restore, score: Callable[..., Scores], sigma: int, name: str
 ) -> dict[str, Scores]:
     noisy = add_noise(degraded, sigma, name)
-    return {"input": score(noisy[0]), "restored": score(restore(noisy)[-1])}
+    restored = restore(noisy)[-1]
+    return {"input": score(noisy[0], *REPEATED), "restored": score(restored, *REPEATED)}
 
 
 def add_noise(image: Tensor, sigma: int, name: str) -> Tensor:

@@ -5,7 +5,7 @@ says nothing without its protocol, and a protocol that is not the data set's is 
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,9 @@ no JSON written; here they count as this many, as does everything beyond."""
 Restored = NDArray[Any]
 """(height, width, 3): uint8, or floats of which 0 is black and 1 is white."""
 
+Compare = Callable[[Restored, Collection[str]], dict[str, float]]
+"""Scores a restored image by the measures that are wanted; PSNR is always among them."""
+
 FITTING: Mapping[str, tuple[str, ...]] = {
     "deblur": ("gopro", "realblur", "rgb"),
     "dehaze": ("rgb", "griddehaze"),
@@ -41,27 +44,44 @@ class Protocol:
     """In one line."""
     measures: tuple[str, ...]
     """Names of its scores, in the order in which they are shown."""
-    compute: Callable[[Restored, Image], tuple[float, ...]]
-    """Of `score`: what is particular to this protocol."""
+    prepare: Callable[[Image], Compare]
+    """Takes the reference; what is computed from it alone is computed once."""
 
     def score(self, restored: Restored, reference: Image) -> dict[str, float]:
-        """Score one image; every value is finite, PSNR at most `HIGHEST_PSNR`.
+        """Score one image; see `against`."""
+        return self.against(reference)(restored, self.measures)
+
+    def against(self, reference: Image) -> Compare:
+        """Give a function that scores images by this reference, as many as there are.
+
+        It takes the measures that are wanted. Every score is finite, PSNR at most `HIGHEST_PSNR`.
 
         Raises:
-            BadInputError: If the images cannot be compared, or a value is not a number.
+            BadInputError: When called, if the images cannot be compared, or a score is not finite.
         """
-        if restored.shape != reference.shape or reference.ndim != 3 or reference.shape[2] != 3:
-            raise BadInputError(
-                f"an image of {_shape(restored)} cannot be compared with one of {_shape(reference)}"
-            )
-        if restored.dtype != np.uint8 and not np.isfinite(restored).all():
-            raise BadInputError("has values that are not finite numbers")
-        scores = dict(zip(self.measures, self.compute(restored, reference), strict=True))
-        scores["psnr"] = min(scores["psnr"], HIGHEST_PSNR)
-        for measure, value in scores.items():
-            if not math.isfinite(value):
-                raise BadInputError(f"its {measure} is not a finite number")
-        return scores
+        if reference.ndim != 3 or reference.shape[2] != 3:
+            raise BadInputError(f"a reference of {_shape(reference)} is not an RGB image")
+        compare = self.prepare(reference)
+
+        def score(restored: Restored, measures: Collection[str]) -> dict[str, float]:
+            _check(restored, reference)
+            scores = compare(restored, measures)
+            scores["psnr"] = min(scores["psnr"], HIGHEST_PSNR)
+            for measure, value in scores.items():
+                if not math.isfinite(value):
+                    raise BadInputError(f"its {measure} is not a finite number")
+            return scores
+
+        return score
+
+
+def _check(restored: Restored, reference: Image) -> None:
+    if restored.shape != reference.shape:
+        raise BadInputError(
+            f"an image of {_shape(restored)} cannot be compared with one of {_shape(reference)}"
+        )
+    if restored.dtype != np.uint8 and not np.isfinite(restored).all():
+        raise BadInputError("has values that are not finite numbers")
 
 
 def mean_scores(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -93,25 +113,52 @@ def to_image(restored: Restored) -> Image:
     return image
 
 
-def _rgb(restored: Restored, reference: Image) -> tuple[float, ...]:
-    rounded = to_image(restored)
-    return metrics.psnr(rounded, reference), *metrics.ssim_and_matlab(rounded, reference)
+def _rgb(reference: Image) -> Compare:
+    similar = metrics.SimilarTo(reference)
+
+    def compare(restored: Restored, measures: Collection[str]) -> dict[str, float]:
+        rounded = to_image(restored)
+        scores = {"psnr": metrics.psnr(rounded, reference)}
+        if "ssim" in measures:
+            scores["ssim"] = similar.ssim(rounded)
+        if "ssim_matlab" in measures:
+            scores["ssim_matlab"] = similar.ssim_matlab(rounded)
+        return scores
+
+    return compare
 
 
-def _realblur(restored: Restored, reference: Image) -> tuple[float, ...]:
-    images = align(to_image(restored), reference)
-    return metrics.masked_psnr(*images), metrics.masked_ssim(*images)
+def _realblur(reference: Image) -> Compare:
+    def compare(restored: Restored, measures: Collection[str]) -> dict[str, float]:
+        images = align(to_image(restored), reference)
+        scores = {"psnr": metrics.masked_psnr(*images)}
+        return scores | ({"ssim": metrics.masked_ssim(*images)} if "ssim" in measures else {})
+
+    return compare
 
 
-def _griddehaze(restored: Restored, reference: Image) -> tuple[float, ...]:
-    scale = 255.0 if restored.dtype == np.uint8 else 1.0
-    pair = restored.astype(np.float64) / scale, reference.astype(np.float64) / 255
-    return metrics.psnr(*pair, data_range=1.0), metrics.ssim_uniform(*pair, data_range=1.0)
+def _griddehaze(reference: Image) -> Compare:
+    exact = reference.astype(np.float64) / 255
+
+    def compare(restored: Restored, measures: Collection[str]) -> dict[str, float]:
+        pair = restored.astype(np.float64) / (255 if restored.dtype == np.uint8 else 1), exact
+        scores = {"psnr": metrics.psnr(*pair, data_range=1.0)}
+        if "ssim" in measures:
+            scores["ssim"] = metrics.ssim_uniform(*pair, data_range=1.0)
+        return scores
+
+    return compare
 
 
-def _rain(restored: Restored, reference: Image) -> tuple[float, ...]:
-    pair = metrics.matlab_y(to_image(restored)), metrics.matlab_y(reference)
-    return metrics.psnr(*pair), metrics.ssim(*pair)
+def _rain(reference: Image) -> Compare:
+    brightness = metrics.matlab_y(reference)
+
+    def compare(restored: Restored, measures: Collection[str]) -> dict[str, float]:
+        pair = metrics.matlab_y(to_image(restored)), brightness
+        scores = {"psnr": metrics.psnr(*pair)}
+        return scores | ({"ssim": metrics.ssim(*pair)} if "ssim" in measures else {})
+
+    return compare
 
 
 def _shape(image: Restored) -> str:

@@ -70,32 +70,66 @@ def ssim_matlab(restored: Image, reference: Image) -> float:
 
     The window is a Gaussian of 11x11x11 and the border is repeated, along the colours too.
     """
-    return ssim_and_matlab(restored, reference)[1]
+    return SimilarTo(reference).ssim_matlab(restored)
 
 
-def ssim_and_matlab(restored: Image, reference: Image) -> tuple[float, float]:
-    """Give `ssim` and `ssim_matlab` of 8-bit RGB images for little more than the price of one.
+class SimilarTo:
+    """Both SSIMs of 8-bit RGB images with one reference, whose part is computed once.
 
-    The windows are the same but for the border, and along the colours for a small matrix.
+    The two windows are the same but for the border and, along the colours, for a small matrix. The
+    work goes in bands of rows, which stay in a core's cache.
     """
-    _check_size(reference, RADIUS)
-    height, width = reference.shape[:2]
-    ours, theirs = _repeat_border(restored), _repeat_border(reference)
-    plain = volume = 0.0
-    for top in range(0, height, BAND):
-        band = slice(top, min(top + BAND, height) + 2 * RADIUS)
-        moments = _gaussian_moments(ours[band], theirs[band], 255.0)
-        inside = slice(max(RADIUS - top, 0), max(height - RADIUS - top, 0))
-        similar = _similarity(moments, 255.0, 127.5)[inside, RADIUS:-RADIUS]
-        plain += similar.sum(dtype=np.float64)
-        mixed = [np.asarray(cv2.transform(moment, CHANNEL_MIXING)) for moment in moments]
-        volume += _similarity(mixed, 255.0, 127.5).sum(dtype=np.float64)
-    windows = 3 * (height - 2 * RADIUS) * (width - 2 * RADIUS)
-    return float(plain / windows), float(volume / (3 * height * width))
+
+    def __init__(self, reference: Image) -> None:
+        _check_size(reference, RADIUS)
+        self._reference = _widen(reference)
+        self._mean = _gaussian(self._reference)
+        self._square = _gaussian(self._reference * self._reference)
+        self._shape = reference.shape
+
+    def ssim(self, restored: Image) -> float:
+        """Give `ssim`."""
+        height, width = self._shape[:2]
+        edge = slice(RADIUS, -RADIUS)
+        total = 0.0
+        for top in range(RADIUS, height - RADIUS, BAND):
+            rows = slice(top, min(top + BAND, height - RADIUS))
+            moments = [moment[:, edge] for moment in self._moments(restored, rows)]
+            total += _similarity(moments, 255.0, 127.5).sum(dtype=np.float64)
+        return float(total / (3 * (height - 2 * RADIUS) * (width - 2 * RADIUS)))
+
+    def ssim_matlab(self, restored: Image) -> float:
+        """Give `ssim_matlab`."""
+        height, width = self._shape[:2]
+        total = 0.0
+        for top in range(0, height, BAND):
+            moments = self._moments(restored, slice(top, min(top + BAND, height)))
+            mixed = [np.asarray(cv2.transform(moment, CHANNEL_MIXING)) for moment in moments]
+            total += _similarity(mixed, 255.0, 127.5).sum(dtype=np.float64)
+        return float(total / (3 * height * width))
+
+    def _moments(self, restored: Image, rows: slice) -> list[Values]:
+        """Give what `_gaussian_moments` does, for windows around these rows, border repeated."""
+        height = self._shape[0]
+        first, last = max(rows.start - RADIUS, 0), min(rows.stop + RADIUS, height)
+        above, below = first - rows.start + RADIUS, rows.stop + RADIUS - last
+        x = _widen(restored[first:last], above, below)
+        y = self._reference[rows.start : rows.stop + 2 * RADIUS]
+        squares = _gaussian(x * x)
+        squares += self._square[rows]
+        return [_gaussian(x), self._mean[rows], squares, _gaussian(x * y)]
 
 
-def _repeat_border(image: Image) -> Values:
-    return np.asarray(cv2.copyMakeBorder(image, *(RADIUS,) * 4, cv2.BORDER_REPLICATE))
+def _widen(image: Image, above: int = RADIUS, below: int = RADIUS) -> Values:
+    """Repeat the border, and count from mid-grey, for which see `_gaussian_moments`."""
+    wide = cv2.copyMakeBorder(image, above, below, RADIUS, RADIUS, cv2.BORDER_REPLICATE)
+    return np.subtract(wide, np.float32(127.5), dtype=np.float32)
+
+
+def _gaussian(values: Values) -> Values:
+    """Average in windows that fit."""
+    filtered = np.asarray(cv2.sepFilter2D(values, cv2.CV_32F, GAUSSIAN, GAUSSIAN))
+    return filtered[RADIUS:-RADIUS, RADIUS:-RADIUS]
 
 
 def ssim_uniform(restored: Values, reference: Values, data_range: float) -> float:
@@ -150,22 +184,35 @@ def _gaussian_moments(restored: Values, reference: Values, data_range: float) ->
     """
     middle = np.float32(data_range / 2)
     x, y = restored.astype(np.float32) - middle, reference.astype(np.float32) - middle
-    inside = slice(RADIUS, -RADIUS)
-    return [
-        np.asarray(cv2.sepFilter2D(moment, cv2.CV_32F, GAUSSIAN, GAUSSIAN))[inside, inside]
-        for moment in (x, y, x * x + y * y, x * y)
-    ]
+    return [_gaussian(moment) for moment in (x, y, x * x + y * y, x * y)]
 
 
 def _similarity(
     moments: Sequence[Values], data_range: float, middle: float, unbiased: float = 1.0
 ) -> Values:
-    """Compare brightness and structure (Wang et al. 2004, equation 13)."""
+    """Compare brightness and structure (Wang et al. 2004, equation 13).
+
+    In place wherever possible: making arrays would take longer than computing in them.
+    """
     x, y, squares, product = moments
     c1, c2 = (0.01 * data_range) ** 2, (0.03 * data_range) ** 2
-    covariance = unbiased * (product - x * y)
-    variances = unbiased * (squares - x * x - y * y)
-    x, y = x + middle, y + middle
-    similar: Values = (2 * x * y + c1) * (2 * covariance + c2)
-    similar /= (x * x + y * y + c1) * (variances + c2)
-    return similar
+    means = x * y
+    powers = x * x
+    powers += y * y
+    covariance = product - means
+    covariance *= 2 * unbiased
+    covariance += c2
+    variances = squares - powers
+    variances *= unbiased
+    variances += c2
+    # Brightness counts from black: (x + m)(y + m) = xy + m (x + y) + m^2.
+    brighter = x + y
+    brighter *= 2 * middle
+    brighter += 2 * middle**2 + c1
+    means *= 2
+    means += brighter
+    powers += brighter
+    means *= covariance
+    powers *= variances
+    means /= powers
+    return means
