@@ -1,0 +1,121 @@
+"""Evaluating pictures of 1280x720 with a network that costs nothing: what scoring itself takes.
+
+Promises: at most 1.3x the time of decoding them and computing scikit-image's SSIM and PSNR on the
+same cores; and the peak memory for 10 times as many within 10%.
+
+Two things are timed. `scores`: PSNR and both SSIMs, before and after, which is what a table needs.
+`everything`: repeat curve, iterations and noise too, which score each picture 22 times. The bar is
+that of the first; the second is printed beside scikit-image's time for as many scores.
+"""
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import cv2
+import numpy as np
+from memory import peak
+from skimage.metrics import peak_signal_noise_ratio, structural_similarity
+from torch import Tensor, nn
+
+from idemnet.datasets.images import ImageFile, write_image
+from idemnet.datasets.workers import cores
+from idemnet.evaluation.job import EvaluationJob
+from idemnet.parameters import EvaluateParameters
+from idemnet.recipes import Pair
+
+IMAGES, ROUNDS, SCORES = 20, 3, 22
+
+
+class Identity(nn.Module):
+    def forward(self, image: Tensor) -> Tensor:
+        return image
+
+    def iterate(self, image: Tensor) -> list[Tensor]:
+        return [image]
+
+
+class FreeJob(EvaluationJob):
+    def build_model(self) -> nn.Module:
+        return Identity()
+
+
+def make_pairs(place: Path, count: int) -> tuple[Pair, ...]:
+    """Draw soft shapes with some noise, and smear them."""
+    random = np.random.default_rng(0)
+    pairs = []
+    for number in range(count):
+        shapes = random.integers(0, 256, (45, 80, 3), np.uint8)
+        clean = np.asarray(cv2.resize(shapes, (1280, 720), interpolation=cv2.INTER_CUBIC), np.int16)
+        clean = (clean + random.integers(-6, 7, clean.shape)).clip(0, 255)
+        sharp = clean.astype(np.uint8)
+        blurred = np.asarray(cv2.blur(sharp, (15, 3)), np.uint8)
+        files = []
+        for kind, image in (("blurred", blurred), ("sharp", sharp)):
+            name = f"{kind}/{number}.png"
+            files.append(ImageFile(place / name, name, *write_image(place, name, image)))
+        pairs.append(Pair("test", "s", str(number), 11, 720, 1280, *files))
+    return tuple(pairs)
+
+
+def evaluate(pairs: tuple[Pair, ...], detailed: int) -> None:
+    parameters = EvaluateParameters(protocol="gopro", detailed_images=detailed, device="cpu")
+    job = FreeJob(pairs, "identity", {}, {}, parameters, "cpu")
+    for _ in job.make([name for name in job.names if name.startswith("image")]):
+        pass
+
+
+def decode_and_compare(pair: Pair) -> tuple[float, float]:
+    blurred, sharp = pair.degraded(), pair.clean()
+    ssim = structural_similarity(
+        sharp, blurred, channel_axis=2, gaussian_weights=True, use_sample_covariance=False
+    )
+    return peak_signal_noise_ratio(sharp, blurred), ssim
+
+
+def timed(work: Callable[[], Any]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        pairs = make_pairs(Path(place), IMAGES)
+        with ProcessPoolExecutor(cores()) as pool:
+            list(pool.map(decode_and_compare, pairs[: cores()]))  # imports are nobody's time
+            rows = [
+                (
+                    timed(lambda: evaluate(pairs, 1)),
+                    timed(lambda: evaluate(pairs, IMAGES)),
+                    timed(lambda: list(pool.map(decode_and_compare, pairs))),
+                )
+                for _ in range(ROUNDS)
+            ]
+    for scores, everything, theirs in rows:
+        print(
+            f"  scores {scores:.1f} s, everything {everything:.1f} s, scikit-image {theirs:.1f} s"
+        )
+    ratio = median(scores / theirs for scores, _, theirs in rows)
+    whole = median(everything / theirs for _, everything, theirs in rows)
+    print(f"  everything / scikit-image:  {whole:.2f}; for as many scores {whole / SCORES:.2f}")
+    print(f"evaluation / scikit-image:   {ratio:.2f} (at most 1.30)")
+    few, many = (peak(__file__, str(count)) for count in (6, 60))
+    print(f"  6 images {few:.0f} MB, 60 images {many:.0f} MB")
+    print(f"peak memory, 10x / 1x:       {many / few:.2f} (at most 1.10)")
+    assert ratio <= 1.3
+    assert many <= 1.1 * few
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        with tempfile.TemporaryDirectory() as folder:
+            few_or_many = make_pairs(Path(folder), int(sys.argv[1]))
+            evaluate(few_or_many, len(few_or_many))
+    else:
+        main()

@@ -1,0 +1,37 @@
+"""Peak memory of a command with all that it starts, for the scripts beside this one."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def peak(*arguments: str) -> float:
+    """Run a Python script in a process of its own and watch it; give MB.
+
+    The peak is the sum of the peaks of all processes that are alive at one time, as the kernel
+    counts them (resident memory): each step has workers of its own.
+    """
+    command = [sys.executable, *arguments]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    most = 0.0
+    while process.poll() is None:
+        most = max(most, sum(_peaks_of_session(process.pid)))
+        time.sleep(0.05)
+    assert process.returncode == 0
+    return most
+
+
+def _peaks_of_session(session: int) -> list[float]:
+    """Give the peak so far of every process of a session that is alive."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.getsid(int(place.name)) == session:
+                status = (place / "status").read_text()
+                found += [int(kb) / 1024 for kb in re.findall(r"VmHWM:\s+(\d+)", status)]
+        except OSError:
+            continue  # it has ended meanwhile
+    return found
