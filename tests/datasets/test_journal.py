@@ -13,6 +13,7 @@ from idemnet.datasets.images import decode_image
 from idemnet.datasets.journal import JOURNAL, Journal, read_journal
 from idemnet.datasets.mlflow_store import Progress
 from idemnet.datasets.tracking import Tracker, TrackerDataset
+from idemnet.recipes import Report
 
 PARAMETERS = {"train": {"learning_rate": 1e-4, "loss": {"weights": [1, 0.1]}}, "seed": 0}
 
@@ -197,3 +198,37 @@ def test_runs_are_recorded_not_saved(tmp_path):
     assert "hunter2" not in str(dataset._describe())
     with pytest.raises(Exception, match="nothing to save"):
         dataset.save("anything")
+
+
+def test_a_report_is_added_once_and_its_run_stays_finished(tmp_path):
+    journal = started(tmp_path)
+    journal.finish({"validation.psnr": 30}, {})
+    for _ in range(2):
+        journal.evaluated("aa", {"images": 3}, {"plots/repeat.svg": b"<svg/>"})
+    again = Journal(tmp_path)
+    again.fail("too late")
+    assert kinds(tmp_path) == ["started", "finished", "evaluated"]
+    assert again.finished and again.evaluation["metrics"] == {"images": 3}
+    assert (tmp_path / "artifacts/plots/repeat.svg").read_bytes() == b"<svg/>"
+    again.evaluated("bb", {"images": 4}, {})
+    assert Journal(tmp_path).evaluation["fingerprint"] == "bb"
+
+
+def report(run: str, psnr: float) -> Report:
+    return Report(f"report of {run}", run, {"restored": {"psnr": psnr}}, {})
+
+
+def test_the_tracker_gives_the_figures_of_other_trainings(tracker):
+    for run, psnr in (("a" * 64, 30.0), ("b" * 64, 31.0)):
+        with tracker.run(run) as journal:
+            journal.start(f"run-{run[0]}", {"train": {"times": 2}}, {})
+            journal.finish({}, {})
+        tracker.evaluated(report(run, psnr))
+    tracker.evaluated(report("c" * 64, 32.0))  # weights that came from elsewhere
+    [other] = tracker.evaluations(except_for="a" * 64)
+    assert other == {
+        "fingerprint": f"report of {'b' * 64}",
+        "name": "run-b",
+        "parameters": {"train.times": 2},
+        "metrics": {"restored": {"psnr": 31.0}},
+    }

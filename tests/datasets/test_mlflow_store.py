@@ -18,9 +18,11 @@ from click.testing import CliRunner
 from idemnet.command_line import main
 from idemnet.datasets import mlflow_run, mlflow_store
 from idemnet.datasets.journal import JOURNAL, Journal, read_journal
+from idemnet.datasets.mlflow_query import find_runs
 from idemnet.datasets.mlflow_store import PROGRESS, Uploader, _make_database, upload
 from idemnet.datasets.mlflow_uri import explain, tracking_uri
 from idemnet.datasets.tracking import TrackerDataset
+from idemnet.errors import BadInputError
 
 from .mlflow_outages import Server, broken, closed, silent
 
@@ -465,3 +467,43 @@ def test_a_journal_is_copied_by_one_at_a_time(uri, tmp_path):
     ):
         upload(journal.folder, uri, "idemnet")
     assert (journal.folder / JOURNAL).exists()
+
+
+def test_figures_that_differ_by_a_number_become_curves():
+    figures = {
+        "task": "deblur",
+        "images": 48,
+        "levels": {"5": {"psnr": 30.0}, "11": {"psnr": 26.0}},
+        "repeat": {"chain": "float", "psnr": [27.0, 26.5]},
+    }
+    assert list(mlflow_run.curves(figures, "test")) == [
+        ("test/images", 0, 48.0),
+        ("test/levels/psnr", 5, 30.0),
+        ("test/levels/psnr", 11, 26.0),
+        ("test/repeat/psnr", 1, 27.0),
+        ("test/repeat/psnr", 2, 26.5),
+    ]
+
+
+def test_a_report_reaches_a_run_that_has_finished(tmp_path, uri):
+    folder = tmp_path / "run"
+    journal = Journal(folder)
+    journal.start("a", {}, {"task": "deblur"})
+    journal.finish({}, {})
+    upload(folder, uri, "idemnet-deblur")
+    metrics = {"protocol": "gopro", "repeat": {"psnr": [27.0, 26.5]}}
+    journal.evaluated("aa", metrics, {"report.html": b"<p>", "plots/a.svg": b"<svg/>"})
+    upload(folder, uri, "idemnet-deblur")
+    [found] = find_runs(uri, ["a"])
+    assert found.curves == {"test/repeat/psnr": [(1, 27.0), (2, 26.5)]}
+    assert found.tags["protocol"] == "gopro"
+    assert [one.id for one in find_runs(uri, ["task=deblur", found.id[:6]])] == [found.id]
+    files = {file.path for file in client(uri).list_artifacts(found.id, "report")}
+    assert files == {"report/report.html", "report/plots"}
+    with pytest.raises(BadInputError, match=r"no run is called 'b'.*the latest are: a"):
+        find_runs(uri, ["b"])
+
+
+def test_a_store_that_was_never_made_is_said_to_be_missing(tmp_path):
+    with pytest.raises(BadInputError, match="no runs are tracked here yet"):
+        find_runs(tracking_uri("", tmp_path), ["a"])

@@ -68,12 +68,12 @@ def draw_repeat_curves(runs: Sequence[TrackedRun], file_format: str) -> bytes:
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.subplots()
     for run in runs:
-        curve = run.curves.get(REPEAT, [])
-        if curve:
+        if curve := run.curves.get(REPEAT):
             axes.plot(*zip(*curve, strict=True), marker="o", label=run.name)
     axes.set(xlabel="pass", ylabel="PSNR (dB)", title="Restored again and again")
     axes.grid(alpha=0.3)
-    axes.legend()
+    if axes.lines:
+        axes.legend()
     target = io.BytesIO()
     figure.savefig(target, format=file_format, dpi=150)
     return target.getvalue()
