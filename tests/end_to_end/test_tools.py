@@ -56,15 +56,19 @@ def test_the_packaged_wheel_runs_a_pipeline_outside_the_repository(project, prep
     assert found == expected
 
 
-def test_kedro_viz_shows_the_steps_and_previews_of_images(prepared):
+def test_kedro_viz_shows_the_steps_and_previews_of_images_and_figures(trained):
     port = free_port()
-    server = prepared.start("kedro", "viz", "run", "--no-browser", f"--port={port}")
+    server = trained.start("kedro", "viz", "run", "--no-browser", f"--port={port}")
     try:
         nodes = {node["name"]: node for node in get_json(port, "main")["nodes"]}
-        assert {"download", "synthesize", "crop"} <= set(nodes)
-        for name in ("deblur.raw", "deblur.pairs", "deblur.patches"):
-            preview = get_json(port, f"nodes/{nodes[name]['id']}")["preview"]
-            assert Image.open(io.BytesIO(base64.b64decode(preview))).width > 200
+        assert {"download", "synthesize", "crop", "train", "evaluate", "report"} <= set(nodes)
+
+        def preview(name: str) -> str:
+            return get_json(port, f"nodes/{nodes[name]['id']}")["preview"]
+
+        for name in ("deblur.raw", "deblur.pairs", "deblur.patches", "deblur.evaluation"):
+            assert Image.open(io.BytesIO(base64.b64decode(preview(name)))).width > 200
+        assert json.loads(preview("deblur.report"))["protocol"] == "gopro"
     finally:
         os.killpg(server.pid, signal.SIGKILL)  # the server has processes of its own
         server.communicate()
