@@ -72,10 +72,11 @@ def evaluate(pairs: tuple[Pair, ...], detailed: int) -> None:
 
 def decode_and_compare(pair: Pair) -> tuple[float, float]:
     blurred, sharp = pair.degraded(), pair.clean()
-    ssim = structural_similarity(
+    ssim = structural_similarity(  # type: ignore[no-untyped-call]
         sharp, blurred, channel_axis=2, gaussian_weights=True, use_sample_covariance=False
     )
-    return peak_signal_noise_ratio(sharp, blurred), ssim
+    psnr = peak_signal_noise_ratio(sharp, blurred)  # type: ignore[no-untyped-call]
+    return psnr, ssim
 
 
 def timed(work: Callable[[], Any]) -> float:
