@@ -104,7 +104,7 @@ def score_pairs(
         advance(1)
     if faults:
         lines = "".join(f"\n  {fault}" for fault in faults)
-        raise BadInputError(f"nothing was scored, {len(faults)} things are wrong:{lines}")
+        raise BadInputError(f"nothing was scored, faults found: {len(faults)}{lines}")
     return Figures(protocol, scores)
 
 
