@@ -152,12 +152,12 @@ def compare(runs: tuple[str, ...], output: Path) -> None:
     from idemnet.datasets.mlflow_query import find_runs  # noqa: PLC0415
     from idemnet.datasets.mlflow_uri import tracking_uri  # noqa: PLC0415
     from idemnet.datasets.tracking import project_root  # noqa: PLC0415
-    from idemnet.evaluation.comparison import (  # noqa: PLC0415
+    from idemnet.evaluation.figures import columns  # noqa: PLC0415
+    from idemnet.reporting.comparison import (  # noqa: PLC0415
         draw_repeat_curves,
         tabulate,
         warn,
     )
-    from idemnet.evaluation.figures import columns  # noqa: PLC0415
 
     kind = output.suffix.lstrip(".").lower()
     if kind not in ("svg", "png", "pdf"):

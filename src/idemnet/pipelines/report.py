@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from idemnet.evaluation.report import make_report
 from idemnet.recipes import (
     Evaluation,
     Job,
@@ -15,6 +14,7 @@ from idemnet.recipes import (
     TrainedModel,
     fingerprint,
 )
+from idemnet.reporting.report import make_report
 
 VERSION = 1
 NAME = "report"

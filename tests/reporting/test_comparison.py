@@ -1,5 +1,5 @@
-from idemnet.evaluation.comparison import draw_repeat_curves, tabulate, warn
 from idemnet.recipes import TrackedRun
+from idemnet.reporting.comparison import draw_repeat_curves, tabulate, warn
 
 
 def run(name, psnr, curve=(), tags=None, **parameters):
