@@ -7,7 +7,7 @@ import pytest
 from idemnet.reporting.report import make_report
 
 from ..browser import start_browser
-from ..evaluation.made_up import make_evaluation, make_trained
+from ..reporting.made_up import make_evaluation, make_trained
 
 STAGE = ".stage"
 CLIP = "getComputedStyle(document.querySelector('.stage img.left')).clipPath"
