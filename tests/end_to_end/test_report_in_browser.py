@@ -88,9 +88,11 @@ def test_on_paper_a_slider_is_a_pair_side_by_side(page, address):
             ".getBoundingClientRect()).map(box => [box.left, box.right, box.top])"
         )
         clip = page.run(CLIP)
+        across = page.run("document.documentElement.scrollWidth")
     finally:
         page.call("Emulation.setEmulatedMedia", media="")
     (_, left_end, top), (right_start, _, right_top) = boxes
     assert left_end < right_start
     assert top == right_top
     assert clip == "none"
+    assert across == 794

@@ -98,7 +98,7 @@ def beside(ours: Table, paper: PaperTable, metrics: Mapping[str, Any]) -> list[T
     caption = f"{ours.caption}. {paper.caption}."
     if paper.table.head[0] == "method":
         own = tuple((f"measured here: {row[0]}", *row[1:]) for row in ours.rows)
-        named = f" SSIM measured here: {ours.head[2]}."
+        named = f" Measured here are {ours.head[2]} and {ours.head[-1]}."
         return [Table(paper.table.head, paper.table.rows + own, caption + named)]
     return [_join(ours, paper.table, caption)]
 

@@ -102,14 +102,14 @@ def scores_table(metrics: Metrics, words: Words) -> Table:
 
     size = "{width}x{height}".format(**cost["seconds"])
     return Table(
-        ("image", "PSNR, dB", measure, "parameters", "seconds"),
+        ("image", "PSNR, dB", measure, "parameters", f"seconds at {size}"),
         (
             (f"{words.degraded}, as it came", *score("input"), "", ""),
             (
                 "restored",
                 *score("restored"),
                 f"{cost['parameters'] / 1e6:.2f} M",
-                f"{cost['seconds']['median']:.3f} ({size})",
+                f"{cost['seconds']['median']:.3f}",
             ),
         ),
         _measured(metrics, metrics["images"]),
