@@ -89,6 +89,10 @@ class Page:
         answer = self.call("Page.captureScreenshot", captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(answer["data"]))
 
+    def shot(self, path: Path) -> None:
+        """Save a screenshot of what is in the window."""
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
+
     def print(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self.call("Page.printToPDF")["data"]))
 

@@ -1,0 +1,67 @@
+"""Make the README's screenshots: `python -m docs.make_screenshots`, after two trainings.
+
+Takes the report as it lies, and MLflow's own page with its two latest runs side by side.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+from mlflow import MlflowClient
+
+from tests.browser import Page, start_browser
+
+ROOT = Path(__file__).parents[1]
+REPORT = ROOT / "data/08_reporting/deblur/builtin/report.html"
+STORE = f"sqlite:///{ROOT / 'mlflow.db'}"
+PORT = 5093
+
+
+def photograph_report(page: Page) -> None:
+    page.open(REPORT.as_uri(), 1100, 1500)
+    page.shot(ROOT / "docs/report.png")
+
+
+def photograph_comparison(page: Page) -> None:
+    client = MlflowClient(STORE)
+    place = client.get_experiment_by_name("idemnet-deblur").experiment_id
+    runs = [run.info.run_id for run in client.search_runs([place], max_results=2)]
+    address = f"http://127.0.0.1:{PORT}"
+    server = subprocess.Popen(
+        [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", STORE, f"--port={PORT}"],
+        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        wait_for(address)
+        query = f"runs={json.dumps(runs)}&experiments={json.dumps([place])}"
+        page.open(f"{address}/#/compare-runs?{query}", 1300, 1100)
+        time.sleep(8)  # it loads by itself, piece by piece
+        page.shot(ROOT / "docs/mlflow_comparison.png")
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def wait_for(address: str) -> None:
+    for _ in range(240):
+        try:
+            urllib.request.urlopen(f"{address}/health").close()
+        except OSError:
+            time.sleep(0.5)
+        else:
+            return
+    raise TimeoutError(address)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, start_browser(Path(folder)) as page:
+        photograph_report(page)
+        photograph_comparison(page)
+
+
+if __name__ == "__main__":
+    main()
