@@ -13,9 +13,9 @@ from prepared import prepare_patches
 
 from idemnet.datasets.images import decode_image, write_image
 from idemnet.parameters import (
+    BlurParameters,
     CropParameters,
     SceneParameters,
-    SynthesisParameters,
 )
 from idemnet.recipes import PatchReader
 
@@ -24,9 +24,7 @@ ROUNDS, PAIRS = 5, 200
 
 def prepare(place: Path) -> PatchReader:
     scene = SceneParameters(train=2, validation=1, test=1, frames=48, height=720, width=1280)
-    patches = prepare_patches(
-        place, scene, SynthesisParameters(), CropParameters(size=512, stride=256)
-    )
+    patches = prepare_patches(place, scene, BlurParameters(), CropParameters(size=512, stride=256))
     return patches.splits["train"]
 
 

@@ -8,9 +8,9 @@ from memory import peak
 from prepared import prepare_patches
 
 from idemnet.parameters import (
+    BlurParameters,
     CropParameters,
     SceneParameters,
-    SynthesisParameters,
 )
 
 
@@ -24,7 +24,7 @@ def prepare(place: Path, times: int) -> None:
         height=360,
         width=640,
     )
-    prepare_patches(place, scene, SynthesisParameters(), CropParameters())
+    prepare_patches(place, scene, BlurParameters(), CropParameters())
 
 
 def main() -> None:

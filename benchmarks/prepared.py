@@ -7,10 +7,10 @@ from idemnet.datasets.patches import PatchesDataset
 from idemnet.datasets.raw import RawDataset
 from idemnet.datasets.sources import SourcesOnDisk
 from idemnet.parameters import (
+    BlurParameters,
     CropParameters,
     SceneParameters,
     SourceParameters,
-    SynthesisParameters,
 )
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.download import download
@@ -19,7 +19,7 @@ from idemnet.recipes import Patches
 
 
 def prepare_patches(
-    place: Path, scene: SceneParameters, synthesis: SynthesisParameters, cropping: CropParameters
+    place: Path, scene: SceneParameters, synthesis: BlurParameters, cropping: CropParameters
 ) -> Patches:
     """Publish everything below `place`; give the patches."""
     raw = RawDataset(str(place / "raw"), {"raw": "set"})

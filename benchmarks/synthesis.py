@@ -24,7 +24,7 @@ from idemnet.datasets.raw import RawDataset
 from idemnet.datasets.sources import SourcesOnDisk
 from idemnet.imaging.blur import find_centres
 from idemnet.imaging.scenes import render_frames
-from idemnet.parameters import SceneParameters, SourceParameters, SynthesisParameters
+from idemnet.parameters import BlurParameters, SceneParameters, SourceParameters
 from idemnet.pipelines.synthesize import synthesize_blur
 from idemnet.recipes import RawData
 
@@ -58,7 +58,7 @@ def level_by_level(folder: Path, out: Path, number: int) -> float:
     """Average each level on its own, from its files."""
     paths = sorted(folder.glob(f"train/scene_{number}/*.png"))
     begun = time.perf_counter()
-    for level in SynthesisParameters().levels:
+    for level in BlurParameters().levels:
         for centre in range(16, FRAMES - 7, 11):
             total = np.zeros((720, 1280, 3))
             for path in paths[centre - level // 2 : centre + level // 2 + 1]:
@@ -70,9 +70,7 @@ def level_by_level(folder: Path, out: Path, number: int) -> float:
 
 def ours(raw: RawData, folder: Path) -> float:
     begun = time.perf_counter()
-    PairsDataset(str(folder), {folder.name: "set"}).save(
-        synthesize_blur(raw, SynthesisParameters())
-    )
+    PairsDataset(str(folder), {folder.name: "set"}).save(synthesize_blur(raw, BlurParameters()))
     return time.perf_counter() - begun
 
 
@@ -93,7 +91,7 @@ def main() -> None:
         dataset = RawDataset(str(Path(place, "raw")), {"raw": "set"})
         dataset.save(SourcesOnDisk(Path(place)).folder(source))
         raw = dataset.load()
-        centres, _ = find_centres(raw.sequences[0], SynthesisParameters())
+        centres, _ = find_centres(raw.sequences[0], BlurParameters())
         assert all(b.frame - a.frame == 11 for a, b in pairwise(centres))
         against_codec, against_levels = [], []
         for round_ in range(ROUNDS):

@@ -18,9 +18,9 @@ from prepared import prepare_patches
 from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.datasets.tracking import Tracker
 from idemnet.parameters import (
+    BlurParameters,
     CropParameters,
     SceneParameters,
-    SynthesisParameters,
     TrainParameters,
 )
 from idemnet.training.job import TrainingJob
@@ -37,7 +37,7 @@ def make_job(place: Path) -> TrainingJob:
         "train"
     ]
     scene = SceneParameters(train=8, validation=1, test=1, frames=17)
-    patches = prepare_patches(place, scene, SynthesisParameters(stride=17), CropParameters())
+    patches = prepare_patches(place, scene, BlurParameters(stride=17), CropParameters())
     parameters = TrainParameters.model_validate({**settings, "warmup_epochs": 0, "workers": 1})
     tracker = Tracker(place, "deblur", "set", "", "deblur")
     return TrainingJob("deblur", parameters, patches, Checkpoints(place), tracker)

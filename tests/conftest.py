@@ -33,6 +33,15 @@ SMALL = {
     }
 }  # fmt: skip
 
+SCENES = {"train": 3, "validation": 1, "test": 1, "frames": 1, "height": 48, "width": 64}
+for task, protocol in (("dehaze", "rgb"), ("derain", "rain")):
+    SMALL[task] = {
+        **SMALL["deblur"],
+        "source": {"builtin": SCENES},
+        "synthesize": {"levels": 2},
+        "evaluate": {**SMALL["deblur"]["evaluate"], "protocol": protocol},
+    }
+
 
 @pytest.fixture(scope="session")
 def real() -> Path:

@@ -8,8 +8,11 @@ import yaml
 from kedro.config import OmegaConfigLoader
 from kedro.io import DataCatalog
 
+from idemnet.evaluation.protocols import FITTING, check_fits
 from idemnet.parameters import TrainParameters
 from idemnet.pipeline_registry import register_pipelines
+from idemnet.pipelines.restoration import SYNTHESIZE
+from idemnet.tasks import TASKS
 
 from .conftest import REPOSITORY
 
@@ -27,7 +30,8 @@ def loader(env: str) -> OmegaConfigLoader:
 
 def test_the_pipelines_have_their_names():
     names = set(register_pipelines())
-    assert {"__default__", "prepare_deblur", "train_deblur", "evaluate_deblur"} <= names
+    steps = ("prepare", "train", "evaluate")
+    assert {"__default__"} | {f"{step}_{task}" for step in steps for task in TASKS} <= names
     default, train = (register_pipelines()[name] for name in ("__default__", "train_deblur"))
     assert default.nodes == train.nodes
 
@@ -50,28 +54,55 @@ def test_every_stage_is_a_step_of_a_pipeline_with_its_path_in_the_catalog():
                     assert path == folder or (name == "report" and path.startswith(folder))
 
 
+@pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("env", ["base", "paper"])
-def test_what_dvc_watches_is_said_in_every_environment(env):
+def test_what_dvc_watches_is_said_in_every_environment(env, task):
     for stage in DVC["stages"].values():
         for watched in stage["do"].get("params", []):
             [[path, [key]]] = watched.items()
-            path = path.replace("${env}", env).replace("${key}", "deblur")
-            group, name = key.replace("${key}", "deblur").split(".")
+            path = path.replace("${env}", env).replace("${key}", task)
+            group, name = key.replace("${key}", task).split(".")
             assert name in yaml.safe_load((REPOSITORY / path).read_text())[group]
 
 
 def test_dvc_and_kedro_name_the_same_data_sets():
     assert PARAMS["env"] == "base"
     assert PARAMS["dataset"] == loader("base")["globals"]["dataset"]
-    assert loader("paper")["globals"]["dataset"]["deblur"] == "gopro"
+    assert set(PARAMS["dataset"]) == set(TASKS)
+    assert loader("paper")["globals"]["dataset"] == {
+        "deblur": "gopro", "dehaze": "reside", "derain": "rain13k",
+    }  # fmt: skip
+
+
+def test_what_sets_tasks_apart_is_said_for_each_of_them():
+    assert set(SYNTHESIZE) == set(TASKS) == set(FITTING)
+
+
+@pytest.mark.parametrize("env", ["base", "paper"])
+def test_every_task_is_scored_by_a_protocol_that_fits(env):
+    for task, parameters in loader(env)["parameters"].items():
+        check_fits(parameters["evaluate"]["protocol"], task, forced=False)
 
 
 @pytest.mark.parametrize("env", ["base", "paper"])
 def test_the_parameters_of_every_environment_are_valid(env):
     from idemnet.hooks import describe_faults
 
-    for task, parameters in loader(env)["parameters"].items():
-        assert describe_faults(task, parameters) == []
+    parameters = loader(env)["parameters"]
+    assert set(parameters) == set(TASKS)
+    for task in TASKS:
+        assert describe_faults(task, parameters[task]) == []
+
+
+def test_a_task_refuses_the_parameters_of_another():
+    from idemnet.hooks import describe_faults
+
+    parameters = loader("base")["parameters"]
+    mixed = {**parameters["dehaze"], "synthesize": {"slant": 3.0, "beta": [1.8, 0.6]}}
+    assert describe_faults("dehaze", mixed) == [
+        "  dehaze.synthesize.beta = [1.8, 0.6]: must ascend",
+        "  dehaze.synthesize.slant = 3.0: Extra inputs are not permitted",
+    ]
 
 
 def test_the_paper_environment_trains_with_the_defaults_which_are_the_paper_s():

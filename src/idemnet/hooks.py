@@ -12,8 +12,7 @@ from kedro.framework.hooks import hook_impl
 from pydantic import ValidationError
 
 from idemnet.errors import BadInputError
-from idemnet.parameters import TaskParameters
-from idemnet.pipelines.restoration import SYNTHESIZE
+from idemnet.tasks import TASKS
 
 
 class ParameterHooks:
@@ -22,8 +21,8 @@ class ParameterHooks:
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
         parameters = context.config_loader["parameters"]
-        faults = [f"  {key}: is no task" for key in parameters if key not in SYNTHESIZE]
-        for task in SYNTHESIZE:
+        faults = [f"  {key}: is no task" for key in parameters if key not in TASKS]
+        for task in TASKS:
             faults += describe_faults(task, parameters.get(task, {}))
         if faults:
             raise click.ClickException("wrong parameters, nothing was run:\n" + "\n".join(faults))
@@ -40,7 +39,7 @@ class ParameterHooks:
 def describe_faults(task: str, parameters: dict[str, Any]) -> list[str]:
     """Say of every wrong parameter its key, its value and the rule it breaks."""
     try:
-        TaskParameters.model_validate(parameters)
+        TASKS[task].model_validate(parameters)
     except ValidationError as error:
         return [
             f"  {key}: {fault['msg'].removeprefix('Value error, ')}"

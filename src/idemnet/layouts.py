@@ -10,17 +10,21 @@ from idemnet.errors import BadInputError
 from idemnet.parameters import StructureParameters
 from idemnet.recipes import Split
 
-Layout = Literal["frames", "gopro", "flat"]
+Layout = Literal["frames", "gopro", "reside", "flat"]
 
 SHAPES: dict[Layout, str] = {
     "frames": "SPLIT/SEQUENCE/FRAME.png",
     "gopro": "SPLIT/SEQUENCE/{blur,blur_gamma,sharp}/FRAME.png",
-    "flat": "[SPLIT/]{input,target}/NAME.png",
+    "reside": "[SPLIT/]{hazy/NUMBER_*,clear/NUMBER}.png",
+    "flat": "[SPLIT/][SET/]{input,target}/NAME.png",
 }
 
 SPLITS: tuple[Split, ...] = get_args(Split)
 GOPRO_ROLES = ("blur", "blur_gamma", "sharp")
+RESIDE_ROLES = ("hazy", "clear")
 FLAT_ROLES = ("input", "target")
+COUNTED_ROLES = ("frame", "sharp", "hazy", "target")
+"""One for each frame, or for each pair."""
 
 
 @dataclass(frozen=True, order=True)
@@ -56,12 +60,21 @@ def _place(name: str, layout: Layout) -> Place | None:
     split: Split = parts[start] if start is not None else "train"  # type: ignore[assignment]
     match layout, parts[start + 1 :] if start is not None else parts[-2:]:
         case "frames", (sequence, _) if start is not None:
-            return Place(split, sequence, "frame", stem, name)
+            role = "frame"
+        case "frames", (_,) if start and parts[start - 1] == "depth":
+            sequence, role = stem, "depth"
         case "gopro", (sequence, role, _) if role in GOPRO_ROLES:
-            return Place(split, sequence, role, stem, name)
+            pass
+        case "reside", (role, _) if role in RESIDE_ROLES:
+            sequence = stem.split("_")[0]
         case "flat", (role, _) if role in FLAT_ROLES:
-            return Place(split, stem, role, stem, name)
-    return None
+            sequence = stem
+        case "flat", (dataset, role, _) if role in FLAT_ROLES:
+            # Scores are told apart by test set; any training pair may be held out.
+            sequence = dataset if split == "test" else f"{dataset}/{stem}"
+        case _:
+            return None
+    return Place(split, sequence, role, stem, name)
 
 
 def check_structure(places: Sequence[Place], expected: StructureParameters, where: str) -> None:
@@ -74,7 +87,7 @@ def check_structure(places: Sequence[Place], expected: StructureParameters, wher
     for split in ("train", "test"):
         here = [place for place in places if place.split == split]
         sequences = {place.sequence for place in here}
-        images = [place for place in here if place.role in ("frame", "sharp", "target")]
+        images = [place for place in here if place.role in COUNTED_ROLES]
         for what, found in (("sequences", len(sequences)), ("images", len(images))):
             wanted = getattr(expected, f"{split}_{what}")
             if wanted is not None and found != wanted:

@@ -23,8 +23,19 @@ def _odd(window: int) -> int:
     return window
 
 
+def _ascending(ends: tuple[float, float]) -> tuple[float, float]:
+    if ends[0] > ends[1]:
+        raise ValueError("must ascend")
+    return ends
+
+
 OddWindow = Annotated[int, Field(ge=1, le=255), AfterValidator(_odd)]
 Pixels = Annotated[int, Field(ge=1, le=32768)]
+NonNegative = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Layers = Annotated[int, Field(ge=1, le=20)]
+StreakPixels = Annotated[float, Field(ge=0.5, le=200)]
+Ascending = AfterValidator(_ascending)
 ProtocolName = Literal["gopro", "realblur", "rgb", "griddehaze", "rain"]
 
 
@@ -74,7 +85,7 @@ class FolderParameters(Parameters):
     """A data set that is already unpacked; it is used in place, never copied."""
 
     path: str = ""
-    """Of the folder that holds train/ and test/."""
+    """Of the folder that holds train/ and test/, or links to them."""
 
 
 class VideosParameters(Parameters):
@@ -101,29 +112,18 @@ class SourceParameters(Parameters):
 
     kind: Literal["builtin", "archive", "folder", "videos"] = "builtin"
     """Which of the groups below is used."""
-    layout: Literal["frames", "gopro", "flat"] = "frames"
+    layout: Literal["frames", "gopro", "reside", "flat"] = "frames"
     """Of an archive or folder. `frames`: SPLIT/SEQUENCE/*.png, filmed frames; `gopro`:
-    SPLIT/SEQUENCE/{blur,blur_gamma,sharp}/*.png; `flat`: [SPLIT/]{input,target}/*."""
+    SPLIT/SEQUENCE/{blur,blur_gamma,sharp}/*.png; `reside`: [SPLIT/]{hazy,clear}/*, many
+    hazy ones to a clear one; `flat`: [SPLIT/][SET/]{input,target}/*."""
     builtin: SceneParameters = SceneParameters()
     archive: ArchiveParameters = ArchiveParameters()
     folder: FolderParameters = FolderParameters()
     videos: VideosParameters = VideosParameters()
     expected: StructureParameters = StructureParameters()
 
-    @model_validator(mode="after")
-    def _the_chosen_kind_says_where(self) -> Self:
-        where = {
-            "archive": self.archive.addresses,
-            "folder": self.folder.path,
-            "videos": self.videos.path,
-        }
-        if not where.get(self.kind, True):
-            key = "addresses" if self.kind == "archive" else "path"
-            raise ValueError(f"kind is '{self.kind}', so {self.kind}.{key} must not be empty")
-        return self
 
-
-class SynthesisParameters(Parameters):
+class BlurParameters(Parameters):
     """How sharp frames become blurred images."""
 
     levels: Annotated[tuple[OddWindow, ...], Field(min_length=1)] = (5, 7, 9, 11, 13, 15)
@@ -141,6 +141,50 @@ class SynthesisParameters(Parameters):
         if list(self.levels) != sorted(set(self.levels)):
             raise ValueError(f"levels {list(self.levels)} must ascend without repetition")
         return self
+
+
+class HazeParameters(Parameters):
+    """How clear images become hazy: I = J t + A (1 - t) with t = exp(-beta depth)."""
+
+    seed: NonNegativeInt = 0
+    """Of density and airlight."""
+    levels: Annotated[int, Field(ge=1, le=99)] = 10
+    """Hazy images of each clear one, from thin to thick: the range of beta in as many parts."""
+    beta: Annotated[tuple[NonNegative, NonNegative], Ascending] = (0.6, 1.8)
+    """Density of the haze, for depths of which 1 is the farthest; RESIDE's."""
+    nearest: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Depth that counts as 0, without haze: what is left up to 1 is stretched. The built-in scenes
+    have nothing nearer than 0.3."""
+    airlight: Annotated[tuple[Share, Share], Ascending] = (0.7, 1.0)
+    """A: brightness of the haze itself, 1 is white; RESIDE's."""
+
+
+class RainParameters(Parameters):
+    """How clean images become rainy: layers of streaks that add light, and a veil.
+
+    Each range is for a layer of streaks; the heavier the rain, the more layers.
+    """
+
+    seed: NonNegativeInt = 0
+    """Of everything about the streaks."""
+    levels: Annotated[int, Field(ge=1, le=99)] = 5
+    """Rainy images of each clean one, from a drizzle to a downpour."""
+    stride: PositiveInt = 11
+    """Frames of a sequence from one clean image to the next."""
+    layers: Annotated[tuple[Layers, Layers], Ascending] = (1, 5)
+    """Of the lightest rain and of the heaviest."""
+    slant: Annotated[float, Field(ge=0, le=90)] = 35.0
+    """How far rain may lean from the vertical, in degrees; layers differ by a few more."""
+    length: Annotated[tuple[StreakPixels, StreakPixels], Ascending] = (12.0, 55.0)
+    """Of a streak, in pixels."""
+    width: Annotated[tuple[StreakPixels, StreakPixels], Ascending] = (0.9, 1.9)
+    """Of a streak, in pixels."""
+    density: Annotated[tuple[Share, Share], Ascending] = (0.07, 0.3)
+    """Share of the picture under a layer's streaks, in the lightest rain and in the heaviest."""
+    brightness: Annotated[tuple[Share, Share], Ascending] = (0.15, 0.45)
+    """Light that the middle of a streak adds; 1 is white."""
+    veil: Share = 0.1
+    """How much of the picture the heaviest rain hides behind grey, as drops too far to be seen."""
 
 
 class CropParameters(Parameters):
@@ -298,39 +342,4 @@ class EvaluateParameters(Parameters):
     def _tiles_get_on(self) -> Self:
         if self.tile_overlap >= self.tile:
             raise ValueError(f"tile_overlap = {self.tile_overlap} must be below tile = {self.tile}")
-        return self
-
-
-class TaskParameters(Parameters):
-    """Everything one task is told, and what must hold between the groups."""
-
-    source: SourceParameters
-    synthesize: SynthesisParameters
-    crop: CropParameters
-    train: TrainParameters
-    evaluate: EvaluateParameters
-
-    @model_validator(mode="after")
-    def _crops_come_out_of_patches(self) -> Self:
-        if self.train.crop > self.crop.size:
-            raise ValueError(
-                f"train.crop = {self.train.crop} must not exceed crop.size = {self.crop.size}"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _built_in_scenes_are_large_and_long_enough(self) -> Self:
-        scene = self.source.builtin
-        if self.source.kind != "builtin":
-            return self
-        if self.crop.size > min(scene.height, scene.width):
-            raise ValueError(
-                f"crop.size = {self.crop.size} must fit into the image: "
-                f"source.builtin is {scene.height}x{scene.width}"
-            )
-        if self.synthesize.windows == "centred" and scene.frames < self.synthesize.levels[-1]:
-            raise ValueError(
-                f"source.builtin.frames = {scene.frames} must be at least the widest level, "
-                f"{self.synthesize.levels[-1]}"
-            )
         return self

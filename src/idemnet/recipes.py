@@ -21,6 +21,11 @@ Image = NDArray[np.uint8]
 
 LazyImage = Callable[[], Image]
 
+Depth = NDArray[np.float32]
+"""(height, width): 0 is here, 1 as far as one can see."""
+
+LazyDepth = Callable[[], Depth]
+
 Split = Literal["train", "validation", "test"]
 
 
@@ -67,6 +72,8 @@ class RawData:
     images: Mapping[str, StoredImage]
     files: Any
     """Stands for the files as they lie, for a step that only points at them."""
+    depths: Mapping[tuple[Split, str], LazyDepth] = field(default_factory=dict)
+    """Of the middle frame (`length // 2`), by split and sequence; where they are known."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,7 @@ class Pair:
     sequence: str
     frame: str
     level: int
-    """Frames averaged; 0 where the data set does not say."""
+    """Frames averaged; of haze and rain, from 1 (light) on; 0 where the data set does not say."""
     height: int
     width: int
     degraded: StoredImage

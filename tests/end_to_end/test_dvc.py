@@ -28,8 +28,10 @@ def put_small_parameters_into_base(project: Project) -> None:
     ):
         chosen = {group: SMALL["deblur"][group] for group in groups}
         path = project.folder / f"conf/base/{name}.yml"
-        path.write_text(yaml.safe_dump({"deblur": chosen}))
+        path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), "deblur": chosen}))
     shutil.rmtree(project.folder / "conf/local")
+    params = {"env": "base", "dataset": {"deblur": "builtin"}}  # one task stands for all
+    (project.folder / "params.yaml").write_text(yaml.safe_dump(params))
 
 
 def change(project: Project, group: str, **values: int) -> None:

@@ -11,7 +11,7 @@ from PIL import Image as PillowImage
 
 from idemnet.errors import BadInputError
 from idemnet.imaging.blur import average_windows, blur_sequence, find_centres
-from idemnet.parameters import SynthesisParameters
+from idemnet.parameters import BlurParameters
 
 
 @dataclass
@@ -55,7 +55,7 @@ def light_mean(frames: list[np.ndarray]) -> np.ndarray:
 )
 def test_every_level_is_the_plain_mean_around_its_centre(length, stride, levels):
     sequence = FakeSequence(length)
-    centres, _ = find_centres(sequence, SynthesisParameters(levels=tuple(levels), stride=stride))
+    centres, _ = find_centres(sequence, BlurParameters(levels=tuple(levels), stride=stride))
     seen = 0
     for centre, sharp, blurred in blur_sequence(sequence, centres, "linear"):
         assert (sharp == sequence.frame(centre.frame)).all()
@@ -68,7 +68,7 @@ def test_every_level_is_the_plain_mean_around_its_centre(length, stride, levels)
 
 def test_each_frame_is_decoded_once_for_all_levels():
     sequence = FakeSequence(90)
-    centres, _ = find_centres(sequence, SynthesisParameters())
+    centres, _ = find_centres(sequence, BlurParameters())
     for _ in blur_sequence(sequence, centres, "linear"):
         pass
     assert len(sequence.decoded) == len(set(sequence.decoded))
@@ -94,7 +94,7 @@ def test_gamma_averages_light():
     ("length", "images"), [(15, 1), (16, 1), (22, 1), (26, 1), (34, 1), (35, 2)]
 )
 def test_a_centre_is_used_when_its_widest_window_fits(length, images):
-    centres, dropped = find_centres(FakeSequence(length), SynthesisParameters())
+    centres, dropped = find_centres(FakeSequence(length), BlurParameters())
     assert len(centres) == images
     # The candidates are the middles of disjoint runs of 11: 5 (no room for 15), 16, 27, ...
     assert dropped == len(range(5, length, 11)) - len([c for c in centres if c.frame % 11 == 5])
@@ -103,13 +103,13 @@ def test_a_centre_is_used_when_its_widest_window_fits(length, images):
 @pytest.mark.parametrize("length", [0, 1, 14])
 def test_a_sequence_shorter_than_the_window_is_refused_with_both_numbers(length):
     with pytest.raises(BadInputError, match=rf"has {length} frames, fewer than the window of 15"):
-        find_centres(FakeSequence(length), SynthesisParameters())
+        find_centres(FakeSequence(length), BlurParameters())
 
 
 def test_level_11_has_the_centres_of_the_official_set():
     sequence = FakeSequence(100, name="GOPR0384_11_02")
-    official, _ = find_centres(sequence, SynthesisParameters(windows="official"))
-    centred, dropped = find_centres(sequence, SynthesisParameters())
+    official, _ = find_centres(sequence, BlurParameters(windows="official"))
+    centred, dropped = find_centres(sequence, BlurParameters())
     assert [centre.frame for centre in official] == [5, 16, 27, 38, 49, 60, 71, 82, 93]
     assert {centre.frame for centre in centred} < {centre.frame for centre in official}
     assert dropped == len(official) - len(centred) == 2
@@ -118,14 +118,14 @@ def test_level_11_has_the_centres_of_the_official_set():
 @pytest.mark.parametrize(("name", "window"), [("GOPR0372_07_00", 7), ("GOPR0884_13_01", 13)])
 def test_official_windows_are_disjoint_runs_as_long_as_the_name_says(name, window):
     sequence = FakeSequence(2 * window + 3, name=name)
-    centres, dropped = find_centres(sequence, SynthesisParameters(windows="official"))
+    centres, dropped = find_centres(sequence, BlurParameters(windows="official"))
     assert [(c.first, c.last) for c in centres] == [(0, window - 1), (window, 2 * window - 1)]
     assert dropped in (0, 1)
 
 
 def test_official_windows_need_a_name_that_says_so():
     with pytest.raises(BadInputError, match="does not say how many frames"):
-        find_centres(FakeSequence(20, name="holiday"), SynthesisParameters(windows="official"))
+        find_centres(FakeSequence(20, name="holiday"), BlurParameters(windows="official"))
 
 
 def test_real_frames_average_to_plain_means(real):
@@ -147,6 +147,6 @@ def test_a_frame_of_another_size_is_named():
             return super().frame(number)[: 5 if number < 9 else 4]
 
     sequence = Growing(20)
-    centres, _ = find_centres(sequence, SynthesisParameters(levels=(3,)))
+    centres, _ = find_centres(sequence, BlurParameters(levels=(3,)))
     with pytest.raises(BadInputError, match="frame 000009 has another size"):
         list(blur_sequence(sequence, centres, "linear"))

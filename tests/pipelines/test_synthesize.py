@@ -10,7 +10,7 @@ from idemnet.datasets.images import write_image
 from idemnet.datasets.pairs import PairsDataset
 from idemnet.datasets.raw import RawDataset
 from idemnet.datasets.sources import SourcesOnDisk
-from idemnet.parameters import SourceParameters, SynthesisParameters
+from idemnet.parameters import BlurParameters, SourceParameters
 from idemnet.pipelines.synthesize import synthesize_blur
 
 from ..datasets.test_video import write_video
@@ -44,7 +44,7 @@ def test_gopro_pairs_pass_through_by_response_and_are_not_copied(tmp_path, respo
     folder = gopro_like(tmp_path / "GOPRO_Large")
     raw = load_raw(tmp_path, kind="folder", layout="gopro", folder={"path": str(folder)})
     dataset = pairs_dataset(tmp_path)
-    dataset.save(synthesize_blur(raw, SynthesisParameters(response=response)))
+    dataset.save(synthesize_blur(raw, BlurParameters(response=response)))
     pairs = dataset.load().pairs
     assert [(p.split, p.sequence, p.frame, p.level) for p in pairs][:2] == [
         ("test", "GOPR0384_11_00", "000001", 11), ("test", "GOPR0384_11_00", "000002", 11),
@@ -59,7 +59,7 @@ def test_flat_folders_are_paired_by_stem(tmp_path):
     write_image(tmp_path / "rain", "target/7.png", image(6, 6, 9))
     raw = load_raw(tmp_path, kind="folder", layout="flat", folder={"path": str(tmp_path / "rain")})
     dataset = pairs_dataset(tmp_path)
-    dataset.save(synthesize_blur(raw, SynthesisParameters()))
+    dataset.save(synthesize_blur(raw, BlurParameters()))
     [pair] = dataset.load().pairs
     assert (pair.split, pair.height, pair.width, pair.level) == ("train", 6, 9, 0)
 
@@ -71,7 +71,7 @@ def test_all_pairs_that_do_not_fit_are_listed_in_one_message(tmp_path):
     write_image(folder, "train/GOPR0372_07_00/sharp/000002.png", image(3, 8, 9))
     raw = load_raw(tmp_path, kind="folder", layout="gopro", folder={"path": str(folder)})
     with pytest.raises(DatasetError) as error:
-        pairs_dataset(tmp_path).save(synthesize_blur(raw, SynthesisParameters()))
+        pairs_dataset(tmp_path).save(synthesize_blur(raw, BlurParameters()))
     for part in (
         "3 pairs do not fit",
         "train/GOPR0372_07_00/blur/000001.png has no partner",
@@ -88,7 +88,7 @@ def test_many_offenders_are_counted_after_the_first_ten(tmp_path):
     write_image(tmp_path / "set", "target/0.png", image(1))
     raw = load_raw(tmp_path, kind="folder", layout="flat", folder={"path": str(tmp_path / "set")})
     with pytest.raises(DatasetError, match=r"13 pairs do not fit: .* and 3 more"):
-        pairs_dataset(tmp_path).save(synthesize_blur(raw, SynthesisParameters()))
+        pairs_dataset(tmp_path).save(synthesize_blur(raw, BlurParameters()))
 
 
 def test_a_real_gopro_pair_passes_through(tmp_path, real):
@@ -97,7 +97,7 @@ def test_a_real_gopro_pair_passes_through(tmp_path, real):
         expected={"test_sequences": 1, "test_images": 1, "height": 720, "width": 1280},
     )  # fmt: skip
     dataset = pairs_dataset(tmp_path)
-    dataset.save(synthesize_blur(raw, SynthesisParameters()))
+    dataset.save(synthesize_blur(raw, BlurParameters()))
     [pair] = dataset.load().pairs
     error = pair.degraded().astype(float) - pair.clean()
     assert 10 * np.log10(255**2 / np.mean(error**2)) == pytest.approx(24.05, abs=1e-3)
@@ -106,7 +106,7 @@ def test_a_real_gopro_pair_passes_through(tmp_path, real):
 def test_real_frames_are_blurred_around_their_centres(tmp_path, real):
     raw = load_raw(tmp_path, kind="folder", folder={"path": str(real / "gopro_frames")})
     dataset = pairs_dataset(tmp_path)
-    dataset.save(synthesize_blur(raw, SynthesisParameters()))
+    dataset.save(synthesize_blur(raw, BlurParameters()))
     pairs = dataset.load().pairs
     assert [pair.level for pair in pairs] == [5, 7, 9, 11, 13, 15]
     frames = list(raw.sequences[0].read(0, 25))
@@ -122,7 +122,7 @@ def test_a_video_becomes_pairs(tmp_path):
     write_video(tmp_path / "videos" / "walk & run.mp4", count=20)
     raw = load_raw(tmp_path, kind="videos", videos={"path": str(tmp_path / "videos")})
     dataset = pairs_dataset(tmp_path)
-    dataset.save(synthesize_blur(raw, SynthesisParameters(levels=(3, 5), stride=6)))
+    dataset.save(synthesize_blur(raw, BlurParameters(levels=(3, 5), stride=6)))
     pairs = dataset.load().pairs
     assert [(pair.frame, pair.level) for pair in pairs] == [
         ("000003", 3), ("000003", 5), ("000009", 3), ("000009", 5), ("000015", 3), ("000015", 5),
@@ -133,6 +133,6 @@ def test_a_video_becomes_pairs(tmp_path):
 def test_the_same_parameters_and_inputs_have_the_same_fingerprint(tmp_path):
     folder = gopro_like(tmp_path / "set")
     raw = load_raw(tmp_path, kind="folder", layout="gopro", folder={"path": str(folder)})
-    one, same = (synthesize_blur(raw, SynthesisParameters()) for _ in range(2))
-    other = synthesize_blur(raw, SynthesisParameters(stride=7))
+    one, same = (synthesize_blur(raw, BlurParameters()) for _ in range(2))
+    other = synthesize_blur(raw, BlurParameters(stride=7))
     assert one.fingerprint == same.fingerprint != other.fingerprint

@@ -26,7 +26,7 @@ from PIL import Image as PillowImage
 
 from idemnet.datasets.files import place_inside, write_whole
 from idemnet.errors import BadInputError
-from idemnet.recipes import Image
+from idemnet.recipes import Depth, Image, StoredImage
 
 FORMATS = {
     ".png": "PNG",
@@ -103,6 +103,23 @@ def to_rgb(image: PillowImage.Image, name: str) -> Image:
     raise BadInputError(f"{name}: colour mode {image.mode} is not supported, convert it to RGB")
 
 
+def decode_depth(data: bytes, name: str) -> Depth:
+    """Turn a grey image into depth from 0 (black) to 1 (white).
+
+    Raises:
+        BadInputError: If the bytes are cut or corrupt, or the image has colours.
+    """
+    image = open_image(io.BytesIO(data), name)
+    try:
+        grey = np.asarray(image)
+    except (OSError, SyntaxError, ValueError) as error:
+        raise BadInputError(f"{name}: is corrupt or cut off ({error})") from error
+    white = {"L": 255, "I;16": 65535, "I;16B": 65535}.get(image.mode)
+    if white is None:
+        raise BadInputError(f"{name}: a depth map is grey, of 8 or 16 bits, not {image.mode}")
+    return grey.astype(np.float32) / np.float32(white)
+
+
 def encode_png(image: NDArray[np.uint8] | NDArray[np.uint16]) -> bytes:
     """Losslessly encode an RGB image of 8 bits, or a grey one of 8 or 16.
 
@@ -146,16 +163,51 @@ class ImageFile:
     """`None` for files used in place, which nobody has hashed."""
 
     def __call__(self) -> Image:
+        return decode_image(self.read(), str(self.path))
+
+    def read(self) -> bytes:
+        """Read the file as it is, and see that it is the one that was recorded."""
         data = self.path.read_bytes()
         intact = len(data) == self.bytes
         if intact and self.sha256 is not None:
             intact = hashlib.sha256(data).hexdigest() == self.sha256
         if not intact:
             raise BadInputError(f"{self.path}: is not the file that was recorded, it has changed")
-        return decode_image(data, str(self.path))
+        return data
 
     def size(self) -> tuple[int, int]:
         with self.path.open("rb") as file:
             image = open_image(file, str(self.path))
             turned = image.getexif().get(ExifTags.Base.Orientation, 1) >= 5
         return (image.width, image.height) if turned else (image.height, image.width)
+
+
+@dataclass(frozen=True)
+class DepthFile:
+    """A depth map on disk, of 8 or 16 bits."""
+
+    file: ImageFile
+
+    def __call__(self) -> Depth:
+        return decode_depth(self.file.read(), str(self.file.path))
+
+
+@dataclass(frozen=True)
+class CroppedImage:
+    """An image without its border, which is cut off when it is read."""
+
+    image: StoredImage
+    border: int
+    """Pixels on each side."""
+
+    @property
+    def name(self) -> str:
+        return self.image.name
+
+    def __call__(self) -> Image:
+        border = self.border
+        return self.image()[border:-border, border:-border]
+
+    def size(self) -> tuple[int, int]:
+        height, width = self.image.size()
+        return height - 2 * self.border, width - 2 * self.border

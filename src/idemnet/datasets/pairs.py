@@ -1,10 +1,14 @@
 """03_primary: degraded images and the clean ones they belong to."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from idemnet.datasets.folder import PublishedDataset
+from idemnet.datasets.images import CroppedImage, ImageFile
 from idemnet.datasets.preview import ImagePreview, contact_sheet
 from idemnet.datasets.published import read_manifest
 from idemnet.datasets.raw import image_files
-from idemnet.recipes import Pair, Pairs
+from idemnet.recipes import Pair, Pairs, StoredImage
 
 
 class PairsDataset(PublishedDataset[Pairs]):
@@ -13,16 +17,7 @@ class PairsDataset(PublishedDataset[Pairs]):
     def load(self) -> Pairs:
         manifest = read_manifest(self._folder)
         images = image_files(manifest)
-        pairs = [
-            Pair(
-                **{
-                    **row,
-                    "degraded": images[row["degraded"]],
-                    "clean": images[row["clean"]],
-                }
-            )
-            for row in manifest.about["pairs"]
-        ]
+        pairs = [_pair(row, images) for row in manifest.about["pairs"]]
         return Pairs(manifest.fingerprint, pairs, self._folder.name)
 
     def preview(self) -> ImagePreview:
@@ -33,3 +28,11 @@ class PairsDataset(PublishedDataset[Pairs]):
         shown = shown[:: max(1, len(shown) // 3)][:3]
         images = [pair.degraded() for pair in shown] + [pair.clean() for pair in shown]
         return contact_sheet(images, columns=len(shown))
+
+
+def _pair(row: Mapping[str, Any], images: Mapping[str, ImageFile]) -> Pair:
+    clean: StoredImage = images[row["clean"]]
+    if row.get("border"):
+        clean = CroppedImage(clean, row["border"])
+    about = {name: value for name, value in row.items() if name != "border"}
+    return Pair(**{**about, "degraded": images[row["degraded"]], "clean": clean})

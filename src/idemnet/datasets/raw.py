@@ -1,17 +1,17 @@
 """01_raw: filmed sequences, or the images of a ready-made pairs data set."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import PurePosixPath
 
 from idemnet.datasets.folder import PublishedDataset
-from idemnet.datasets.images import ImageFile
+from idemnet.datasets.images import DepthFile, ImageFile
 from idemnet.datasets.preview import ImagePreview, contact_sheet
 from idemnet.datasets.published import Manifest, read_manifest
 from idemnet.datasets.video import Video
-from idemnet.layouts import place_files
+from idemnet.layouts import Place, place_files
 from idemnet.recipes import FrameSequence, Image, RawData, Split
 
 
@@ -43,14 +43,21 @@ class RawDataset(PublishedDataset[RawData]):
         layout = manifest.about["layout"]
         images = image_files(manifest)
         sequences: list[FrameSequence] = []
+        depths: dict[tuple[Split, str], DepthFile] = {}
         if layout == "videos":
             sequences = [
                 Video(manifest.root / video.pop("file"), **video)
                 for video in map(dict, manifest.about["videos"])
             ]
         elif layout == "frames":
-            sequences = _sequences(images, str(manifest.root))
-        return RawData(manifest.fingerprint, layout, sequences, images, manifest)
+            places = place_files(images, "frames", str(manifest.root))
+            sequences = _sequences(images, places)
+            depths = {
+                (place.split, place.sequence): DepthFile(images[place.name])
+                for place in places
+                if place.role == "depth"
+            }
+        return RawData(manifest.fingerprint, layout, sequences, images, manifest, depths)
 
     def preview(self) -> ImagePreview:
         raw = self.load()
@@ -68,10 +75,8 @@ def image_files(manifest: Manifest) -> Mapping[str, ImageFile]:
     }
 
 
-def _sequences(images: Mapping[str, ImageFile], where: str) -> list[FrameSequence]:
-    frames = place_files(
-        (name for name in images if not name.startswith("depth/")), "frames", where
-    )
+def _sequences(images: Mapping[str, ImageFile], places: Sequence[Place]) -> list[FrameSequence]:
+    frames = [place for place in places if place.role == "frame"]
     return [
         ImageSequence(split, sequence, tuple(images[frame.name] for frame in group))
         for (split, sequence), group in groupby(frames, lambda place: (place.split, place.sequence))

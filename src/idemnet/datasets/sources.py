@@ -152,13 +152,21 @@ def _existing_folder(path: str) -> Path:
 
 def _list_files(folder: Path, is_wanted: Any) -> dict[str, os.stat_result]:
     files = {}
-    for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+    # Data sets that lie apart can be linked together under one folder.
+    for place, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = sorted(name for name in folders if _goes_down(Path(place, name)))
         for name in sorted(names):
             path = Path(place, name)
             if is_wanted(path) and not name.startswith("."):
                 files[path.relative_to(folder).as_posix()] = path.stat()
     return files
+
+
+def _goes_down(folder: Path) -> bool:
+    """Tell folders to look into from hidden ones, and from links that lead back up."""
+    hidden = folder.name.startswith(".")
+    back = folder.is_symlink() and folder.parent.resolve().is_relative_to(folder.resolve())
+    return not hidden and not back
 
 
 def _identity(files: Mapping[str, os.stat_result]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from idemnet.errors import BadInputError
 from idemnet.layouts import frames_averaged
-from idemnet.parameters import SynthesisParameters
+from idemnet.parameters import BlurParameters
 from idemnet.recipes import FrameSequence, Image
 
 GAMMA = 2.2
@@ -36,9 +36,7 @@ class Centre:
         return self.frame + self.levels[-1] // 2
 
 
-def find_centres(
-    sequence: FrameSequence, synthesis: SynthesisParameters
-) -> tuple[list[Centre], int]:
+def find_centres(sequence: FrameSequence, synthesis: BlurParameters) -> tuple[list[Centre], int]:
     """Choose the frames to blur around, and count those whose widest window does not fit.
 
     Raises:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from idemnet.errors import BadInputError
 from idemnet.imaging.scenes import render_depth, render_frames
 from idemnet.parameters import SceneParameters, SourceParameters
 from idemnet.recipes import Job, LazyImage, Plan, Recipe, Sources, Split, fingerprint
@@ -14,7 +15,12 @@ VERSION = 1
 
 
 def download(source: SourceParameters, sources: Sources) -> Recipe:
-    """Choose by kind where the raw data comes from; nothing is fetched or rendered yet."""
+    """Choose by kind where the raw data comes from; nothing is fetched or rendered yet.
+
+    Raises:
+        BadInputError: If the parameters do not say where, or nothing usable is there.
+    """
+    _check_says_where(source)
     match source.kind:
         case "builtin":
             return render_scenes(source.builtin, sources)
@@ -24,6 +30,21 @@ def download(source: SourceParameters, sources: Sources) -> Recipe:
             return sources.folder(source)
         case "videos":
             return sources.videos(source)
+
+
+def _check_says_where(source: SourceParameters) -> None:
+    """Refuse an empty place, only now: whoever works on another task need not have this data."""
+    places = {
+        "archive": ("addresses", source.archive.addresses),
+        "folder": ("path", source.folder.path),
+        "videos": ("path", source.videos.path),
+    }
+    key, place = places.get(source.kind, ("", "built in"))
+    if not place:
+        raise BadInputError(
+            f"source.kind is '{source.kind}', so source.{source.kind}.{key} must say where the "
+            "data is: in sources.yml, or by --params"
+        )
 
 
 def render_scenes(scene: SceneParameters, sources: Sources) -> Recipe:

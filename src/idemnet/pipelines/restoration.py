@@ -1,15 +1,22 @@
 """The one pipeline of every task: download -> synthesize -> crop -> train -> evaluate -> report."""
 
+from collections.abc import Callable, Mapping
+
 from kedro.pipeline import Pipeline, node
 
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.download import download
 from idemnet.pipelines.evaluate import evaluate_for
 from idemnet.pipelines.report import record, report
-from idemnet.pipelines.synthesize import synthesize_blur
+from idemnet.pipelines.synthesize import synthesize_blur, synthesize_haze, synthesize_rain
 from idemnet.pipelines.train import train_for
+from idemnet.recipes import Recipe
 
-SYNTHESIZE = {"deblur": synthesize_blur}
+SYNTHESIZE: Mapping[str, Callable[..., Recipe]] = {
+    "deblur": synthesize_blur,
+    "dehaze": synthesize_haze,
+    "derain": synthesize_rain,
+}
 """What sets one task apart from another: how clean images are degraded."""
 
 

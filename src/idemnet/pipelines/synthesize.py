@@ -1,51 +1,138 @@
 """synthesize: degraded images beside the clean ones they are made from."""
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
-from typing import Any
+
+import numpy as np
 
 from idemnet.errors import BadInputError
 from idemnet.imaging.blur import Centre, blur_sequence, find_centres
-from idemnet.layouts import Place, frames_averaged, place_files
-from idemnet.parameters import SynthesisParameters
-from idemnet.recipes import FrameSequence, Image, Job, Plan, RawData, Recipe, fingerprint
+from idemnet.imaging.haze import make_hazy
+from idemnet.imaging.rain import make_rainy
+from idemnet.parameters import BlurParameters, HazeParameters, RainParameters
+from idemnet.pipelines.pairs import ROLES, Versions, describe_pair, plan_ready_pairs, plan_versions
+from idemnet.recipes import FrameSequence, Image, Job, LazyDepth, Plan, RawData, Recipe, fingerprint
 
 logger = logging.getLogger(__name__)
 
 VERSION = 1
+HAZE_VERSION = 1
+RAIN_VERSION = 1
 
 
-def synthesize_blur(raw: RawData, synthesis: SynthesisParameters) -> Recipe:
+def synthesize_blur(raw: RawData, synthesis: BlurParameters) -> Recipe:
     """Blur around each centre at every level; a data set of pairs passes through, checked.
 
     Raises:
         BadInputError: If a sequence is shorter than the widest window, or a pair does not fit.
     """
-    plan = _plan_blur if raw.sequences else _plan_ready_pairs
-    return Recipe(
-        fingerprint("synthesize", VERSION, synthesis, raw.fingerprint),
-        partial(plan, raw, synthesis),
+    identity = fingerprint("synthesize", VERSION, synthesis, raw.fingerprint)
+    if raw.sequences:
+        return Recipe(identity, partial(_plan_blur, raw, synthesis))
+    blurred = "blur" if synthesis.response == "linear" else "blur_gamma"
+    roles = {**ROLES, "gopro": (blurred, "sharp")}
+    return Recipe(identity, partial(plan_ready_pairs, raw, roles))
+
+
+def synthesize_haze(raw: RawData, haze: HazeParameters) -> Recipe:
+    """Add haze to the middle frame of each sequence, by its depth; pairs pass through, checked.
+
+    Raises:
+        BadInputError: If a sequence has no depth map, or a pair does not fit.
+    """
+    identity = fingerprint("synthesize haze", HAZE_VERSION, haze, raw.fingerprint)
+    if not raw.sequences:
+        return Recipe(identity, partial(plan_ready_pairs, raw))
+    return Recipe(identity, partial(_plan_haze, raw, haze))
+
+
+def synthesize_rain(raw: RawData, rain: RainParameters) -> Recipe:
+    """Let it rain on frames of each sequence; a data set of pairs passes through, checked.
+
+    Raises:
+        BadInputError: If a pair does not fit.
+    """
+    identity = fingerprint("synthesize rain", RAIN_VERSION, rain, raw.fingerprint)
+    if not raw.sequences:
+        return Recipe(identity, partial(plan_ready_pairs, raw))
+    return Recipe(identity, partial(_plan_rain, raw, rain))
+
+
+def _plan_haze(raw: RawData, haze: HazeParameters) -> Plan:
+    missing = [one for one in raw.sequences if (one.split, one.name) not in raw.depths]
+    if missing:
+        raise BadInputError(
+            f"haze needs depth, but {len(missing)} sequences have no depth map, the first is to be "
+            f"depth/{missing[0].split}/{missing[0].name}.png"
+        )
+    return plan_versions(
+        Versions(
+            sequence=sequence,
+            frames=(len(sequence.frames) // 2,),
+            word="hazy",
+            levels=haze.levels,
+            seed=haze.seed,
+            degrade=partial(_hazy, raw.depths[sequence.split, sequence.name], haze),
+        )
+        for sequence in raw.sequences
     )
 
 
-def _plan_blur(raw: RawData, synthesis: SynthesisParameters) -> Plan:
+def _plan_rain(raw: RawData, rain: RainParameters) -> Plan:
+    return plan_versions(
+        Versions(
+            sequence=sequence,
+            frames=_every(rain.stride, len(sequence.frames)),
+            word="rainy",
+            levels=rain.levels,
+            seed=rain.seed,
+            degrade=partial(_rainy, rain),
+        )
+        for sequence in raw.sequences
+    )
+
+
+def _hazy(
+    depth: LazyDepth,
+    haze: HazeParameters,
+    clean: Image,
+    strength: float,
+    rng: np.random.Generator,
+) -> Image:
+    distance = depth()
+    if distance.shape != clean.shape[:2]:
+        raise BadInputError(
+            f"a depth map of {distance.shape[1]}x{distance.shape[0]} pixels does not fit its frame "
+            f"of {clean.shape[1]}x{clean.shape[0]}"
+        )
+    return make_hazy(clean, distance, haze, strength, rng)
+
+
+def _rainy(rain: RainParameters, clean: Image, strength: float, rng: np.random.Generator) -> Image:
+    return make_rainy(clean, rain, strength, rng)
+
+
+def _every(stride: int, length: int) -> tuple[int, ...]:
+    """Choose the middles of runs of `stride` frames; of a shorter sequence, its middle."""
+    return tuple(range(stride // 2, length, stride)) or (length // 2,)
+
+
+def _plan_blur(raw: RawData, synthesis: BlurParameters) -> Plan:
     jobs, rows, dropped = [], [], 0
     for sequence in raw.sequences:
         centres, without_room = find_centres(sequence, synthesis)
         dropped += without_room
-        height, width = sequence.size()
+        size = sequence.size()
         rows += [
-            {
-                "split": sequence.split,
-                "sequence": sequence.name,
-                "frame": sequence.frames[centre.frame],
-                "level": level,
-                "height": height,
-                "width": width,
-                "degraded": _blurred_name(sequence, centre, level),
-                "clean": _sharp_name(sequence, centre),
-            }
+            describe_pair(
+                sequence,
+                size,
+                centre.frame,
+                level,
+                degraded=_blurred_name(sequence, centre, level),
+                clean=_sharp_name(sequence, centre),
+            )
             for centre in centres
             for level in centre.levels
         ]
@@ -59,7 +146,7 @@ def _plan_blur(raw: RawData, synthesis: SynthesisParameters) -> Plan:
 def _blur(
     sequence: FrameSequence,
     centres: Sequence[Centre],
-    synthesis: SynthesisParameters,
+    synthesis: BlurParameters,
     wanted: Collection[str],
 ) -> Iterator[tuple[str, Image]]:
     missing = set(wanted)
@@ -82,48 +169,3 @@ def _sharp_name(sequence: FrameSequence, centre: Centre) -> str:
 def _blurred_name(sequence: FrameSequence, centre: Centre, level: int) -> str:
     frame = sequence.frames[centre.frame]
     return f"{sequence.split}/{sequence.name}/blurred_{level:02d}/{frame}.png"
-
-
-def _plan_ready_pairs(raw: RawData, synthesis: SynthesisParameters) -> Plan:
-    """Point at a ready-made data set's pairs, after every one of them was looked at."""
-    degraded_role, clean_role = {
-        "gopro": ("blur" if synthesis.response == "linear" else "blur_gamma", "sharp"),
-        "flat": ("input", "target"),
-    }[raw.layout]
-    places = place_files(raw.images, raw.layout, "raw data")  # type: ignore[arg-type]
-    degraded = _by_identity(places, degraded_role)
-    clean = _by_identity(places, clean_role)
-    faults = [
-        f"{(degraded.get(one) or clean[one]).name} has no partner"
-        for one in sorted(degraded.keys() ^ clean.keys())
-    ]
-    rows = []
-    for identity in sorted(degraded.keys() & clean.keys()):
-        image, target = raw.images[degraded[identity].name], raw.images[clean[identity].name]
-        height, width = image.size()
-        if (height, width) != target.size():
-            size = target.size()
-            faults.append(f"{image.name} is {width}x{height}, its partner {size[1]}x{size[0]}")
-        split, sequence, stem = identity
-        rows.append(
-            {
-                "split": split,
-                "sequence": sequence,
-                "frame": stem,
-                "level": frames_averaged(sequence) or 0,
-                "height": height,
-                "width": width,
-                "degraded": image.name,
-                "clean": target.name,
-            }
-        )
-    if faults:
-        more = f" and {len(faults) - 10} more" if len(faults) > 10 else ""
-        raise BadInputError(f"{len(faults)} pairs do not fit: {'; '.join(faults[:10])}{more}")
-    return Plan(about={"pairs": rows}, uses=raw.files)
-
-
-def _by_identity(places: Sequence[Place], role: str) -> Mapping[tuple[str, str, str], Any]:
-    return {
-        (place.split, place.sequence, place.stem): place for place in places if place.role == role
-    }

@@ -1,0 +1,33 @@
+"""Haze: light that scatters on its way to the camera, the more of it the farther it comes."""
+
+import numpy as np
+
+from idemnet.parameters import HazeParameters
+from idemnet.recipes import Depth, Image
+
+
+def make_hazy(
+    image: Image, depth: Depth, haze: HazeParameters, strength: float, rng: np.random.Generator
+) -> Image:
+    """Add haze; `strength`, from 0 to 1, is its place in the range of densities.
+
+    Airlight is drawn on its own: thin haze may be bright and thick haze dull.
+    """
+    beta = float(np.interp(strength, (0, 1), haze.beta))
+    stretched = np.clip((depth - haze.nearest) / (1 - haze.nearest), 0, 1).astype(np.float32)
+    return add_haze(image, stretched, beta, rng.uniform(*haze.airlight))
+
+
+def add_haze(image: Image, depth: Depth, beta: float, airlight: float) -> Image:
+    """Mix the image J with airlight A: I = J t + A (1 - t).
+
+    On stored values, as RESIDE does, and with the same A for all colours.
+    """
+    through = transmission(depth, beta)[..., None]
+    hazy = image * through + np.float32(255 * airlight) * (1 - through)
+    return np.rint(hazy).astype(np.uint8)
+
+
+def transmission(depth: Depth, beta: float) -> Depth:
+    """Share t of a point's light that arrives: exp(-beta depth)."""
+    return np.exp(np.float32(-beta) * depth)
