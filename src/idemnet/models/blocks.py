@@ -10,9 +10,7 @@ class ResidualBlock(nn.Module):
 
     def __init__(self, channels: int, activation: Callable[[], nn.Module] = nn.ReLU) -> None:
         super().__init__()
-        self.body = nn.Sequential(
-            conv(channels, channels), activation(), conv(channels, channels)
-        )
+        self.body = nn.Sequential(conv(channels, channels), activation(), conv(channels, channels))
 
     def forward(self, features: Tensor) -> Tensor:
         residual: Tensor = self.body(features)
