@@ -24,7 +24,7 @@ SMALL = {
         "synthesize": {"levels": [3, 5], "stride": 6},
         "crop": {"size": 32, "stride": 16},
         "train": {
-            "network": {"width": 4, "iterations": 1},
+            "network": {"idempotent": {"width": 4, "iterations": 1}},
             "idempotence_weight": 0.1, "epochs": 3, "warmup_epochs": 1, "batch_size": 2, "crop": 16,
             "rise_steps": 0,
             "validation_epochs": 1, "validation_patches": 4, "threads": 1, "workers": 0,

@@ -71,6 +71,42 @@ def replay(root: Path) -> None:
         raise SystemExit(1)
 
 
+@main.group()
+def weights() -> None:
+    """Weights of networks, and the cards beside them."""
+
+
+@weights.command(name="import")
+@click.argument("model", type=click.Choice(["dmphn"]))
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="data/06_models/imported/dmphn",
+    show_default=True,
+    help="Folder to write; weights that are there are replaced.",
+)
+@click.option(
+    "--stack",
+    type=click.IntRange(min=1),
+    help="Stacks to read; by default as many as there are files for.",
+)
+def import_(model: str, folder: Path, output: Path, stack: int | None) -> None:
+    """Take over weights that others have released.
+
+    FOLDER holds the files as their authors publish them; for dmphn encoder_lv1.pkl to
+    decoder_lv4.pkl, or encoder_s1_lv1.pkl and so on for stacks. They are read as tensors, never as
+    code. What is written restores, starts a training (initialize_from) and can be evaluated as
+    weights that were trained here.
+    """
+    from idemnet.datasets.legacy_weights import import_dmphn  # noqa: PLC0415
+
+    with one_sentence():
+        import_dmphn(folder, output, stack=stack)
+    click.echo(f"{output / 'weights.safetensors'}: {model}, with its card")
+
+
 @main.command()
 @click.argument("restored", type=EXISTING)
 @click.argument("reference", type=EXISTING)

@@ -4,7 +4,7 @@ The YAML files under conf/ are read into these classes before any node runs. A k
 or a value that breaks a rule, ends the run before it has touched a file.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -13,6 +13,7 @@ from pydantic import (
     Field,
     NonNegativeInt,
     PositiveInt,
+    field_serializer,
     model_validator,
 )
 
@@ -206,7 +207,7 @@ class CropParameters(Parameters):
         return self
 
 
-class NetworkParameters(Parameters):
+class IdempotentParameters(Parameters):
     """The idempotent network; the defaults are the paper's."""
 
     width: Annotated[int, Field(ge=1, le=512)] = 32
@@ -225,13 +226,47 @@ class NetworkParameters(Parameters):
     """Factor on the last convolution's initial weights; 0.01 starts near the identity."""
 
 
+class DMPHNParameters(Parameters):
+    """DMPHN; the defaults are its authors' (1-2-4-8)."""
+
+    stack: Annotated[int, Field(ge=1, le=8)] = 1
+    """1: levels 1-2-4-8; more: so many stacks of levels 1-2-4 (4: Stack(4)-DMPHN)."""
+    width: Annotated[int, Field(ge=1, le=512)] = 32
+    """Channels at full resolution; twice and four times as many at half and a quarter."""
+    downscale: Literal[1, 2, 4] = 1
+    """Work on squares of this many pixels as one: 2 costs about a quarter."""
+    residual_scale: Annotated[float, Field(ge=0, le=1)] | None = None
+    """`null`: level 1 gives the image itself, as DMPHN's does. A number, for small trainings: it
+    gives a residual, whose last convolution's initial weights have this factor."""
+
+
+class MTRNNParameters(Parameters):
+    """MT-RNN; the defaults are its authors'."""
+
+    width: Annotated[int, Field(ge=1, le=512)] = 32
+    """Channels at full resolution; twice and four times as many at half and a quarter."""
+    iterations: Annotated[int, Field(ge=1, le=64)] = 6
+    """Passes of the shared unit in one restoration."""
+    downscale: Literal[1, 2, 4] = 1
+    """Work on squares of this many pixels as one: 2 costs about a quarter."""
+    residual_scale: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Factor on the last convolution's initial weights; 0.01 starts near the identity."""
+
+
+class NetworkParameters(Parameters):
+    """What each model is built with; only the group of the chosen one counts."""
+
+    idempotent: IdempotentParameters = IdempotentParameters()
+    dmphn: DMPHNParameters = DMPHNParameters()
+    mtrnn: MTRNNParameters = MTRNNParameters()
+
+
 class TrainParameters(Parameters):
     """How a network is trained; the defaults are the paper's."""
 
-    model: Literal["idempotent"] = "idempotent"
-    """One of idemnet.models.MODELS."""
+    model: Literal["idempotent", "dmphn", "mtrnn"] = "idempotent"
+    """One of idemnet.models.MODELS: which of the groups in `network` is used."""
     network: NetworkParameters = NetworkParameters()
-    """What the model is built with."""
     initialize_from: str | None = None
     """Path of a weights.safetensors to go on from, its card beside it; `null`: from scratch."""
 
@@ -245,6 +280,9 @@ class TrainParameters(Parameters):
     """Whether a pass takes the image before as given, without a gradient through it."""
     warmup_epochs: NonNegativeInt = 0
     """Epochs of one pass only, before the others join."""
+    temporal_supervision: bool = False
+    """Ask each iteration of the first pass for the next smaller level of blur, and the last for the
+    clean image, as MT-RNN does; needs several levels around the same centres."""
 
     epochs: PositiveInt = 3000
     """In each, every pair of images gives one random crop."""
@@ -298,6 +336,17 @@ class TrainParameters(Parameters):
     rendezvous: str = "localhost:0"
     """Where processes meet: host:port of the first machine; port 0 takes a free one."""
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the chosen model is built with."""
+        group: Parameters = getattr(self.network, self.model)
+        return group.model_dump(mode="json")
+
+    @field_serializer("network")
+    def _only_what_counts(self, _: NetworkParameters) -> dict[str, Any]:
+        """Fingerprints, cards and MLflow see the chosen model's arguments, and no other's."""
+        return self.arguments
+
     @model_validator(mode="after")
     def _passes_and_batches_fit(self) -> Self:
         if self.times > len(self.alphas):
@@ -310,6 +359,15 @@ class TrainParameters(Parameters):
             )
         if self.saturation[0] > self.saturation[1]:
             raise ValueError(f"saturation {list(self.saturation)} must ascend")
+        return self
+
+    @model_validator(mode="after")
+    def _iterations_can_be_supervised(self) -> Self:
+        if self.temporal_supervision and self.arguments.get("iterations", 1) < 2:
+            raise ValueError(
+                f"temporal_supervision needs a model of several iterations, which "
+                f"'{self.model}' is not with these arguments"
+            )
         return self
 
 

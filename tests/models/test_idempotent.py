@@ -9,7 +9,7 @@ from torch.export import Dim, export
 
 from idemnet.models import MODELS, IdempotentNet
 from idemnet.models.cost import count_macs, count_parameters
-from idemnet.models.idempotent import pad_to_multiple
+from idemnet.models.padding import pad_to_multiple
 
 SWITCHES = [(True, True), (False, True), (True, False), (False, False)]
 

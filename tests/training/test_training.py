@@ -184,7 +184,8 @@ def test_fine_tuning_starts_from_given_weights_and_refuses_others(tmp_path):
     best = job.checkpoints.load(job.fingerprint)["best"]["weights"]
     for name, tensor in best.items():
         torch.testing.assert_close(tensor, tuned["model"][name], rtol=0, atol=1e-6)
-    wider = {"network": {"width": 6, "iterations": 2}, "initialize_from": start}
+    network = {"idempotent": {"width": 6, "iterations": 2}}
+    wider = {"network": network, "initialize_from": start}
     with pytest.raises(BadInputError, match=r"does not fit the network: .* instead of"):
         run_team(make_job(tmp_path / "wider", **wider))
 
@@ -202,7 +203,7 @@ def test_weights_are_chosen_by_validation_once_all_passes_have_joined(tmp_path):
 
 def test_a_network_that_became_the_identity_is_reported(tmp_path, caplog):
     record = Record()
-    network = {"width": 4, "iterations": 1, "residual_scale": 0.0}
+    network = {"idempotent": {"width": 4, "iterations": 1, "residual_scale": 0.0}}
     job = make_job(tmp_path, record=record, network=network, learning_rate=1e-9)
     final = trained(job)
     assert "collapsed to the identity" in caplog.text

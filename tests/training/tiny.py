@@ -16,7 +16,10 @@ from idemnet.training.job import TrainingJob
 
 SIZE = 24
 PARAMETERS = {
-    "network": {"width": 4, "iterations": 2, "residual_scale": 0.1},
+    "network": {
+        "idempotent": {"width": 4, "iterations": 2, "residual_scale": 0.1},
+        "dmphn": {"width": 2}, "mtrnn": {"width": 2, "iterations": 2},
+    },
     "epochs": 3, "warmup_epochs": 1, "batch_size": 4, "crop": 16, "learning_rate": 1e-3,
     "validation_epochs": 1, "validation_patches": 4, "threads": 1, "workers": 0, "device": "cpu",
     "checkpoint_steps": 2, "average": 0.5,

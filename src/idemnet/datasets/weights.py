@@ -30,19 +30,25 @@ class WeightsDataset(DatasetFolder):
         return TrainedModel(weights, card, history)
 
     def save(self, data: TrainedModel) -> None:
-        files = pack(data)
-        if self._exists() and (self._folder / CARD).read_bytes() == files[CARD]:
-            logger.info("%s: unchanged, nothing to do", shown(self._folder))
-            return
-        staging = self._folder.with_name(f".{self._folder.name}.new")
-        shutil.rmtree(staging, ignore_errors=True)
-        staging.mkdir(parents=True)
-        for name, content in files.items():
-            write_whole(staging / name, [content])
-        move_into_place(staging, self._folder)
+        write_weights(self._folder, data)
 
     def _exists(self) -> bool:
         return (self._folder / CARD).is_file()
+
+
+def write_weights(folder: Path, trained: TrainedModel) -> None:
+    """Publish weights, card and history together, in place of the folder that was there."""
+    files = pack(trained)
+    card = folder / CARD
+    if card.is_file() and card.read_bytes() == files[CARD]:
+        logger.info("%s: unchanged, nothing to do", shown(folder))
+        return
+    staging = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir(parents=True)
+    for name, content in files.items():
+        write_whole(staging / name, [content])
+    move_into_place(staging, folder)
 
 
 def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

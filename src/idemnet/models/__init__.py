@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 
 from idemnet.errors import BadInputError
+from idemnet.models.dmphn import DMPHN
 from idemnet.models.idempotent import IdempotentNet
+from idemnet.models.mtrnn import MTRNN
 
-MODELS = {"idempotent": IdempotentNet}
+MODELS = {"idempotent": IdempotentNet, "dmphn": DMPHN, "mtrnn": MTRNN}
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str) -> None:

@@ -10,6 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from idemnet.models.blocks import ResidualBlock, conv, deconv
+from idemnet.models.padding import crop, pad_to_multiple
+
 RecurrenceTap = Literal["residual", "upsample"]
 
 
@@ -24,18 +27,6 @@ class Memory(NamedTuple):
     """h of eq. 5, at a quarter of it."""
 
 
-class ResidualBlock(nn.Module):
-    """Two convolutions whose result is added to what came in."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.body = nn.Sequential(_conv(channels, channels), nn.ReLU(), _conv(channels, channels))
-
-    def forward(self, features: Tensor) -> Tensor:
-        residual: Tensor = self.body(features)
-        return features + residual
-
-
 class Encoder(nn.Module):
     """Image to latent code; the feature maps of the last iteration join before each halving."""
 
@@ -43,10 +34,10 @@ class Encoder(nn.Module):
         super().__init__()
         self.feature_recurrence = feature_recurrence
         inputs = 2 if feature_recurrence else 1
-        self.level1 = nn.Sequential(_conv(image_channels, width), *_residual_blocks(width))
-        self.down1 = _conv(inputs * width, 2 * width, stride=2)
+        self.level1 = nn.Sequential(conv(image_channels, width), *_residual_blocks(width))
+        self.down1 = conv(inputs * width, 2 * width, stride=2)
         self.level2 = _residual_blocks(2 * width)
-        self.down2 = _conv(inputs * 2 * width, 4 * width, stride=2)
+        self.down2 = conv(inputs * 2 * width, 4 * width, stride=2)
         self.level3 = _residual_blocks(4 * width)
 
     def forward(self, image: Tensor, memory: Memory | None) -> tuple[Tensor, Tensor, Tensor]:
@@ -70,8 +61,8 @@ class ConvGRU(nn.Module):
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.gates = _conv(2 * channels, 2 * channels)
-        self.candidate = _conv(2 * channels, channels)
+        self.gates = conv(2 * channels, 2 * channels)
+        self.candidate = conv(2 * channels, channels)
 
     def forward(self, code: Tensor, hidden: Tensor) -> Tensor:
         """Return the new hidden state; all tensors are (N, C, H, W)."""
@@ -86,7 +77,7 @@ class CodeRecurrence(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         # Not in the paper's text, but needed for its count of parameters.
-        self.project = nn.Sequential(_conv(channels, channels), nn.ReLU())
+        self.project = nn.Sequential(conv(channels, channels), nn.ReLU())
         self.gru = ConvGRU(channels)
 
     def forward(self, code: Tensor, memory: Memory | None) -> Tensor:
@@ -101,7 +92,7 @@ class FusingBlock(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.body = nn.Sequential(
-            _conv(2 * channels, 2 * channels), nn.ReLU(), _conv(2 * channels, channels)
+            conv(2 * channels, 2 * channels), nn.ReLU(), conv(2 * channels, channels)
         )
 
     def forward(self, upsampled: Tensor, skipped: Tensor) -> Tensor:
@@ -116,13 +107,13 @@ class Decoder(nn.Module):
         super().__init__()
         self.recurrence_tap = recurrence_tap
         self.level3 = _residual_blocks(4 * width)
-        self.up2 = nn.ConvTranspose2d(4 * width, 2 * width, 4, stride=2, padding=1)
+        self.up2 = deconv(4 * width, 2 * width)
         self.fuse2 = FusingBlock(2 * width)
         self.level2 = ResidualBlock(2 * width)
-        self.up1 = nn.ConvTranspose2d(2 * width, width, 4, stride=2, padding=1)
+        self.up1 = deconv(2 * width, width)
         self.fuse1 = FusingBlock(width)
         self.level1 = ResidualBlock(width)
-        self.to_image = _conv(width, image_channels)
+        self.to_image = conv(width, image_channels)
 
     def forward(self, features1: Tensor, features2: Tensor, code: Tensor) -> tuple[Tensor, Memory]:
         """Decode what the encoder gave; return the residual image and what to remember."""
@@ -214,34 +205,6 @@ class IdempotentNet(nn.Module):
             code = self.recurrence(code, memory)
         residual, memory = self.decoder(features1, features2, code)
         return image + residual, memory
-
-
-# Rows and columns are picked by number, without a branch or a view that depends on the size: so an
-# exported program takes images of any size, whether it had to be padded in the export or not.
-
-
-def pad_to_multiple(image: Tensor, multiple: int) -> Tensor:
-    """Extend an image to the right and below by its reflection.
-
-    Where the image is smaller than what is missing, its first row or column is repeated on.
-    """
-    for axis in (-2, -1):
-        size = image.shape[axis]
-        padded = (size + multiple - 1) // multiple * multiple
-        picked = torch.arange(padded, device=image.device)
-        picked = torch.where(picked < size, picked, 2 * (size - 1) - picked).clamp(min=0)
-        image = image.index_select(axis, picked)
-    return image
-
-
-def crop(image: Tensor, height: int, width: int) -> Tensor:
-    """Keep the upper left part of an image."""
-    rows, columns = (torch.arange(size, device=image.device) for size in (height, width))
-    return image.index_select(-2, rows).index_select(-1, columns)
-
-
-def _conv(inputs: int, outputs: int, stride: int = 1) -> nn.Conv2d:
-    return nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1)
 
 
 def _residual_blocks(channels: int) -> nn.Sequential:

@@ -12,7 +12,7 @@ from idemnet.models import MODELS
 from idemnet.models.device import choose_device
 from idemnet.parameters import TrainParameters
 from idemnet.recipes import CheckpointStore, Patches, Tracker, fingerprint
-from idemnet.training.order import group_by_pair
+from idemnet.training.order import group_by_pair, less_blurred
 
 VERSION = 1
 
@@ -73,6 +73,10 @@ class TrainingJob:
             raise BadInputError(
                 f"batch_size = {self.parameters.batch_size} is more than the {self.pairs} pairs"
             )
+        if self.parameters.temporal_supervision and not any(
+            less_blurred(self.patches.splits["train"])
+        ):
+            raise BadInputError("temporal_supervision needs several levels of blur of an image")
         if self.parameters.crop > self.patches.size:
             raise BadInputError(
                 f"crop = {self.parameters.crop} must not exceed the patches' {self.patches.size}"
@@ -81,6 +85,5 @@ class TrainingJob:
     def build_model(self) -> torch.nn.Module:
         """Build the network with the weights that the seed gives."""
         torch.manual_seed(self.parameters.seed)
-        arguments = self.parameters.network.model_dump()
-        checkpointed = self.parameters.checkpoint_iterations
-        return MODELS[self.parameters.model](**arguments, checkpoint_iterations=checkpointed)
+        build, checkpointed = MODELS[self.parameters.model], self.parameters.checkpoint_iterations
+        return build(**self.parameters.arguments, checkpoint_iterations=checkpointed)

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from idemnet.training.job import TrainingJob
-from idemnet.training.order import Draw, batches, group_by_pair, make_sample
+from idemnet.training.order import Draw, batches, group_by_pair, less_blurred, make_sample
 
 Sample = tuple[Tensor, Tensor, str]
 Batch = tuple[Tensor, Tensor, list[str]]
@@ -23,6 +23,7 @@ class Samples(Dataset[Sample]):
         self.patch_size = job.patches.size
         self.patches = job.patches.splits["train"]
         self.pairs = group_by_pair(self.patches)
+        self.ladders = less_blurred(self.patches) if self.parameters.temporal_supervision else []
 
     def __getitem__(self, draw: Draw) -> Sample:
         degraded, clean, name = make_sample(
@@ -33,6 +34,8 @@ class Samples(Dataset[Sample]):
             patch_size=self.patch_size,
             crop=self.parameters.crop,
             saturation=self.parameters.saturation,
+            ladders=self.ladders,
+            iterations=self.parameters.arguments.get("iterations", 1),
         )
         return torch.from_numpy(degraded), torch.from_numpy(clean), name
 
@@ -72,7 +75,10 @@ def _leave_signals_to_the_parent(_: int) -> None:
 
 
 def _collate(samples: list[Sample]) -> Batch:
-    """Stack images as (N, 3, H, W), channels last in memory: as they are, only named otherwise."""
-    degraded = torch.stack([sample[0] for sample in samples]).permute(0, 3, 1, 2)
-    clean = torch.stack([sample[1] for sample in samples]).permute(0, 3, 1, 2)
+    """Stack images as (N, 3, H, W), channels last in memory: as they are, only named otherwise.
+
+    Where there is a clean image for every iteration, they are (N, iterations, 3, H, W).
+    """
+    degraded = torch.stack([sample[0] for sample in samples]).movedim(-1, -3)
+    clean = torch.stack([sample[1] for sample in samples]).movedim(-1, -3)
     return degraded, clean, [sample[2] for sample in samples]

@@ -15,7 +15,7 @@ from idemnet.recipes import RunJournal
 from idemnet.training.interruption import Interruption
 from idemnet.training.job import TrainingJob
 from idemnet.training.loader import Batch, open_loader
-from idemnet.training.loss import idempotent_loss
+from idemnet.training.loss import idempotent_loss, temporal_loss
 from idemnet.training.schedule import learning_rate, passes
 from idemnet.training.state import State
 from idemnet.training.team import Team
@@ -65,6 +65,16 @@ class Objective(nn.Module):
         self.model, self.settings = model, parameters
 
     def forward(self, degraded: Tensor, clean: Tensor, times: int) -> dict[str, Tensor]:
+        if not self.settings.temporal_supervision:
+            return self._compare(degraded, clean, times)
+        iterations = self.model.iterate(degraded)  # type: ignore[operator]
+        losses = self._compare(degraded, clean[:, -1], times, iterations[-1])
+        steps = temporal_loss(iterations[:-1], clean[:, :-1])
+        return losses | {"temporal": steps, "total": losses["total"] + steps}
+
+    def _compare(
+        self, degraded: Tensor, clean: Tensor, times: int, first: Tensor | None = None
+    ) -> dict[str, Tensor]:
         return idempotent_loss(
             self.model,
             degraded,
@@ -73,6 +83,7 @@ class Objective(nn.Module):
             alphas=self.settings.alphas,
             idempotence_weight=self.settings.idempotence_weight,
             detach_between_passes=self.settings.detach_between_passes,
+            first=first,
         )
 
 

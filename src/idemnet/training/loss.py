@@ -17,6 +17,7 @@ def idempotent_loss(
     alphas: Sequence[float] = (1.0, 1.0),
     idempotence_weight: float = 0.1,
     detach_between_passes: bool = False,
+    first: Tensor | None = None,
 ) -> dict[str, Tensor]:
     """Restore `times` times, and compare with the clean images and from pass to pass.
 
@@ -32,6 +33,7 @@ def idempotent_loss(
         idempotence_weight: Lambda of eq. 9.
         detach_between_passes: Whether a pass takes the image before as given. If not, the gradient
             of later passes goes on through earlier ones.
+        first: The first pass's result, where it is there already.
 
     Returns:
         `total` to minimise, and its parts before weighting: `sharp_1` ... for each pass, and
@@ -43,7 +45,7 @@ def idempotent_loss(
     """
     if not 1 <= times <= len(alphas):
         raise ValueError(f"times = {times} must be at least 1 and have an alpha each: {alphas}")
-    passes = [model(degraded)]
+    passes = [model(degraded) if first is None else first]
     for _ in range(1, times):
         passes.append(model(passes[-1].detach() if detach_between_passes else passes[-1]))
     parts = {f"sharp_{j}": l1_loss(restored, clean) for j, restored in enumerate(passes, 1)}
@@ -56,3 +58,14 @@ def idempotent_loss(
         total = total + idempotence_weight * parts["idempotent"]
     parts["residual"] = l1_loss(passes[0].detach(), degraded)
     return parts | {"total": total}
+
+
+def temporal_loss(images: Sequence[Tensor], targets: Tensor) -> Tensor:
+    """Compare what iterations gave with what each was asked for; the distances are summed.
+
+    Args:
+        images: Of the iterations, each (N, 3, H, W).
+        targets: (N, iterations, 3, H, W).
+    """
+    pairs = zip(images, targets.unbind(1), strict=True)
+    return torch.stack([l1_loss(image, target) for image, target in pairs]).sum()

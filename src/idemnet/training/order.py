@@ -30,6 +30,20 @@ def group_by_pair(patches: PatchReader) -> list[list[int]]:
     return list(groups.values())
 
 
+def less_blurred(patches: PatchReader) -> list[list[int]]:
+    """Give for each patch the less blurred ones of the same place, most blurred first."""
+    places: dict[tuple[str, str, int, int], list[tuple[int, int]]] = {}
+    for number, row in enumerate(patches.rows):
+        place = (row.sequence, row.frame, row.top, row.left)
+        places.setdefault(place, []).append((row.level, number))
+    ladders: list[list[int]] = [[] for _ in patches.rows]
+    for levels in places.values():
+        numbers = [number for _, number in sorted(levels, reverse=True)]
+        for place, number in enumerate(numbers, 1):
+            ladders[number] = numbers[place:]
+    return ladders
+
+
 def shuffled(seed: int, epoch: int, count: int) -> NDArray[np.int64]:
     return np.random.default_rng([seed, epoch]).permutation(count)
 
@@ -52,18 +66,31 @@ def make_sample(
     patch_size: int,
     crop: int,
     saturation: tuple[float, float],
+    ladders: Sequence[Sequence[int]] = (),
+    iterations: int = 1,
 ) -> tuple[FloatImage, FloatImage, str]:
-    """Cut one augmented pair, and name it."""
+    """Cut one augmented pair, and name it.
+
+    Given ladders (of `less_blurred`), the clean image becomes a stack of what each iteration is
+    asked for: a step down the ladder, and the clean image from where it ends, the last in any case.
+    """
     random = np.random.default_rng([seed, draw.epoch, draw.place])
     pair = pairs[int(shuffled(seed, draw.epoch, len(pairs))[draw.place])]
     number = pair[int(random.integers(len(pair)))]
     top, left = random.integers(patch_size - crop + 1, size=2)
     turns, flip = int(random.integers(4)), bool(random.integers(2))
     factor = random.uniform(*saturation)
-    images = [
-        change_saturation(to_float(turn(image, turns, flip=flip)), factor)
-        for image in patches.read(number, int(top), int(left), crop)
-    ]
+
+    def cut(patch: int) -> list[FloatImage]:
+        return [
+            change_saturation(to_float(turn(image, turns, flip=flip)), factor)
+            for image in patches.read(patch, int(top), int(left), crop)
+        ]
+
+    degraded, clean = cut(number)
+    if ladders:
+        steps = [cut(patch)[0] for patch in ladders[number][: iterations - 1]]
+        clean = np.stack([*steps, *[clean] * (iterations - len(steps))])
     row = patches.rows[number]
     name = f"{row.sequence}/{row.frame} level {row.level} at ({row.top + top}, {row.left + left})"
-    return images[0], images[1], name
+    return degraded, clean, name

@@ -14,7 +14,7 @@ def describe(job: TrainingJob, final: dict[str, Any]) -> TrainedModel:
     card = {
         "task": job.task,
         "architecture": job.parameters.model,
-        "arguments": job.parameters.network.model_dump(mode="json"),
+        "arguments": job.parameters.arguments,
         "parameters": count_parameters(job.build_model()),
         "training": job.parameters.model_dump(mode="json"),
         "epoch": best["epoch"],

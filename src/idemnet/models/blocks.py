@@ -1,0 +1,26 @@
+"""Pieces that all networks are built of."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+
+class ResidualBlock(nn.Module):
+    """Two convolutions whose result is added to what came in."""
+
+    def __init__(self, channels: int, activation: Callable[[], nn.Module] = nn.ReLU) -> None:
+        super().__init__()
+        self.body = nn.Sequential(conv(channels, channels), activation(), conv(channels, channels))
+
+    def forward(self, features: Tensor) -> Tensor:
+        residual: Tensor = self.body(features)
+        return features + residual
+
+
+def conv(inputs: int, outputs: int, stride: int = 1) -> nn.Conv2d:
+    return nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1)
+
+
+def deconv(inputs: int, outputs: int) -> nn.ConvTranspose2d:
+    """Twice the height and width."""
+    return nn.ConvTranspose2d(inputs, outputs, 4, stride=2, padding=1)

@@ -1,0 +1,164 @@
+"""Released DMPHN weights come in whole or not at all, and never as code."""
+
+import json
+import os
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+from idemnet.command_line import main
+from idemnet.datasets.legacy_weights import import_dmphn
+from idemnet.datasets.weights import read_weights
+from idemnet.errors import BadInputError
+from idemnet.models import DMPHN, MODELS, load_weights
+from idemnet.models.dmphn import released_names
+
+WIDTH = 2
+
+
+def release(folder, network: DMPHN, stack: int = 1, *, zipped: bool = False) -> None:
+    """Write a network as DMPHN's authors do: torch.save of each part's state dict."""
+    folder.mkdir()
+    state = network.state_dict()
+    for file, names in released_names(stack).items():
+        tensors = {theirs: state[ours] for theirs, ours in names.items()}
+        torch.save(tensors, folder / file, _use_new_zipfile_serialization=zipped)
+
+
+def random_network(stack: int = 1, width: int = WIDTH) -> DMPHN:
+    torch.manual_seed(stack)
+    return DMPHN(stack, width).eval()
+
+
+@pytest.fixture
+def released(tmp_path):
+    release(tmp_path / "released", random_network())
+    return tmp_path / "released"
+
+
+def change(path, **tensors) -> None:
+    """Set tensors of a released file; None removes one."""
+    state = torch.load(path, weights_only=True)
+    for name, tensor in tensors.items():
+        state[name] = tensor
+    torch.save({name: tensor for name, tensor in state.items() if tensor is not None}, path)
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+@pytest.mark.parametrize("stack", [1, 2])
+def test_an_imported_network_restores_as_the_released_one(tmp_path, stack, zipped):
+    network = random_network(stack)
+    release(tmp_path / "released", network, stack, zipped=zipped)
+    import_dmphn(tmp_path / "released", tmp_path / "out", width=WIDTH)
+    weights, card = read_weights(tmp_path / "out" / "weights.safetensors")
+    assert card["task"] == "deblur" and card["source"] == "imported from released"
+    assert card["arguments"]["stack"] == stack
+    ours = MODELS[card["architecture"]](**card["arguments"]).eval()
+    load_weights(ours, weights, "imported")
+    image = torch.rand(1, 3, 20, 30)
+    with torch.no_grad():
+        assert torch.equal(ours(image), network(image))
+
+
+def test_released_keys_are_those_of_the_authors_files():
+    [encoder, decoder] = (released_names(1)[f"{part}_lv3.pkl"] for part in ("encoder", "decoder"))
+    assert encoder["layer1.weight"] == "stacks.0.2.encoder.0.weight"
+    assert encoder["layer5.bias"] == "stacks.0.2.encoder.3.bias"
+    assert encoder["layer11.2.weight"] == "stacks.0.2.encoder.8.body.2.weight"
+    assert decoder["layer13.0.weight"] == "stacks.0.2.decoder.0.body.0.weight"
+    assert decoder["layer16.weight"] == "stacks.0.2.decoder.2.weight"
+    assert decoder["layer24.bias"] == "stacks.0.2.decoder.8.bias"
+    assert "encoder_s4_lv3.pkl" in released_names(4)
+
+
+@pytest.mark.parametrize(
+    ("tensors", "complaint"),
+    [
+        ({"layer5.bias": None}, r"encoder_lv2\.pkl: layer5\.bias is missing"),
+        ({"layer4.0.bias": torch.zeros(2)}, r"encoder_lv2\.pkl: layer4\.0\.bias is unexpected"),
+        ({"layer1.bias": torch.zeros(3)}, r"layer1\.bias is \(3,\) instead of \(2,\)"),
+        ({"layer1.bias": torch.full((2,), torch.nan)}, r"layer1\.bias is not finite"),
+        ({"layer1.bias": torch.zeros(2, dtype=torch.int64)}, r"layer1\.bias is not a tensor of"),
+        ({"layer1.bias": 1.0}, r"layer1\.bias is not a tensor of"),
+    ],
+)
+def test_tensors_that_do_not_fit_are_named(tmp_path, released, tensors, complaint):
+    change(released / "encoder_lv2.pkl", **tensors)
+    with pytest.raises(BadInputError, match=complaint):
+        import_dmphn(released, tmp_path / "out", width=WIDTH)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_file_is_named(tmp_path, released):
+    (released / "decoder_lv4.pkl").unlink()
+    with pytest.raises(BadInputError, match=r"decoder_lv4\.pkl: is not there"):
+        import_dmphn(released, tmp_path / "out", width=WIDTH)
+
+
+class Malicious:
+    def __init__(self, command: str) -> None:
+        self.command = command
+
+    def __reduce__(self):
+        return os.system, (self.command,)
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_code_in_a_file_is_refused_and_not_run(tmp_path, released, zipped):
+    trap = tmp_path / "trap"
+    torch.save(
+        {"layer1.weight": Malicious(f"touch {trap}")}, released / "encoder_lv1.pkl",
+        _use_new_zipfile_serialization=zipped,
+    )  # fmt: skip
+    with pytest.raises(BadInputError, match=r"encoder_lv1\.pkl: is not a file of tensors alone"):
+        import_dmphn(released, tmp_path / "out", width=WIDTH)
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"not a pickle", b"PK\x03\x04", b"\x80\x02."])
+def test_files_of_something_else_are_refused(tmp_path, released, content):
+    (released / "encoder_lv1.pkl").write_bytes(content)
+    with pytest.raises(BadInputError, match=r"encoder_lv1\.pkl: "):
+        import_dmphn(released, tmp_path / "out", width=WIDTH)
+
+
+def test_a_list_is_no_state_dict(tmp_path, released):
+    torch.save([torch.zeros(2)], released / "encoder_lv1.pkl")
+    with pytest.raises(BadInputError, match="holds no state dict but a list"):
+        import_dmphn(released, tmp_path / "out", width=WIDTH)
+
+
+def test_a_folder_with_other_things_is_not_replaced(tmp_path, released):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").write_text("three years")
+    with pytest.raises(BadInputError, match=r"holds thesis\.tex, so it is not replaced"):
+        import_dmphn(released, tmp_path / "out", width=WIDTH)
+    assert (tmp_path / "out" / "thesis.tex").read_text() == "three years"
+
+
+def test_weights_that_were_there_are_replaced(tmp_path, released):
+    import_dmphn(released, tmp_path / "out", width=WIDTH)
+    before = (tmp_path / "out" / "weights.safetensors").read_bytes()
+    change(released / "encoder_lv1.pkl", **{"layer1.bias": torch.ones(2)})
+    import_dmphn(released, tmp_path / "out", width=WIDTH)
+    assert (tmp_path / "out" / "weights.safetensors").read_bytes() != before
+
+
+def test_the_command_writes_weights_and_a_card(tmp_path):
+    release(tmp_path / "released", random_network(width=32))
+    out = tmp_path / "out"
+    command = ["weights", "import", "dmphn", str(tmp_path / "released"), "-o", str(out)]
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 0, result.output
+    assert str(out / "weights.safetensors") in result.output
+    assert json.loads((out / "card.json").read_text())["parameters"] == 7_232_524
+
+
+def test_the_command_says_what_is_wrong_in_one_sentence(released):
+    result = CliRunner().invoke(main, ["weights", "import", "dmphn", str(released), "-o", "out"])
+    assert result.exit_code == 2
+    assert "encoder_lv1.pkl: layer1.weight is (2, 3, 3, 3) instead of (32, 3, 3, 3)" in (
+        result.output
+    )
+    assert len(result.output.splitlines()) == 1
