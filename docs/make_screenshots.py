@@ -31,7 +31,7 @@ def photograph_comparison(page: Page) -> None:
     place = client.get_experiment_by_name("idemnet-deblur").experiment_id
     runs = [run.info.run_id for run in client.search_runs([place], max_results=2)]
     address = f"http://127.0.0.1:{PORT}"
-    server = subprocess.Popen(
+    server = subprocess.Popen(  # noqa: S603
         [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", STORE, f"--port={PORT}"],
         cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
@@ -49,7 +49,7 @@ def photograph_comparison(page: Page) -> None:
 def wait_for(address: str) -> None:
     for _ in range(240):
         try:
-            urllib.request.urlopen(f"{address}/health").close()
+            urllib.request.urlopen(f"{address}/health").close()  # noqa: S310
         except OSError:
             time.sleep(0.5)
         else:

@@ -10,6 +10,7 @@
 | EXIF orientation | applied |
 """
 
+import builtins
 import hashlib
 import io
 import struct
@@ -165,7 +166,7 @@ class ImageFile:
     def __call__(self) -> Image:
         return decode_image(self.read(), str(self.path))
 
-    def read(self) -> bytes:
+    def read(self) -> "builtins.bytes":
         """Read the file as it is, and see that it is the one that was recorded."""
         data = self.path.read_bytes()
         intact = len(data) == self.bytes

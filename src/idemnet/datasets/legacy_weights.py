@@ -33,7 +33,7 @@ def import_dmphn(folder: Path, output: Path, *, stack: int | None = None, width:
             state dict, or the output holds anything else.
     """
     _refuse_to_replace_others(output)
-    arguments = {"stack": stack or _count_stacks(folder), "width": width}
+    arguments: dict[str, Any] = {"stack": stack or _count_stacks(folder), "width": width}
     model = DMPHN(**arguments)
     shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
     weights: dict[str, Tensor] = {}

@@ -9,7 +9,11 @@ from idemnet.models.dmphn import DMPHN
 from idemnet.models.idempotent import IdempotentNet
 from idemnet.models.mtrnn import MTRNN
 
-MODELS = {"idempotent": IdempotentNet, "dmphn": DMPHN, "mtrnn": MTRNN}
+MODELS: Mapping[str, type[nn.Module]] = {
+    "idempotent": IdempotentNet,
+    "dmphn": DMPHN,
+    "mtrnn": MTRNN,
+}
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str) -> None:

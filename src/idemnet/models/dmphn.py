@@ -107,7 +107,7 @@ class DMPHN(nn.Module):
         if residual_scale is not None:
             with torch.no_grad():
                 for levels in self.stacks:
-                    levels[0].decoder[-1].weight.mul_(residual_scale)  # type: ignore[index, union-attr]
+                    levels[0].decoder[-1].weight.mul_(residual_scale)  # type: ignore[index]
 
     def forward(self, image: Tensor) -> Tensor:
         """Restore images."""

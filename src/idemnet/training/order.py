@@ -39,8 +39,8 @@ def less_blurred(patches: PatchReader) -> list[list[int]]:
     ladders: list[list[int]] = [[] for _ in patches.rows]
     for levels in places.values():
         numbers = [number for _, number in sorted(levels, reverse=True)]
-        for place, number in enumerate(numbers, 1):
-            ladders[number] = numbers[place:]
+        for below, number in enumerate(numbers, 1):
+            ladders[number] = numbers[below:]
     return ladders
 
 
