@@ -30,4 +30,5 @@ def add_haze(image: Image, depth: Depth, beta: float, airlight: float) -> Image:
 
 def transmission(depth: Depth, beta: float) -> Depth:
     """Share t of a point's light that arrives: exp(-beta depth)."""
-    return np.exp(np.float32(-beta) * depth)
+    arrived: Depth = np.exp(np.float32(-beta) * depth)
+    return arrived
