@@ -29,7 +29,8 @@ def photograph_report(page: Page) -> None:
 def photograph_comparison(page: Page) -> None:
     client = MlflowClient(STORE)
     place = client.get_experiment_by_name("idemnet-deblur").experiment_id
-    runs = [run.info.run_id for run in client.search_runs([place], max_results=2)]
+    evaluated = "metrics.`test/images` > 0"
+    runs = [run.info.run_id for run in client.search_runs([place], evaluated, max_results=2)]
     address = f"http://127.0.0.1:{PORT}"
     server = subprocess.Popen(  # noqa: S603
         [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", STORE, f"--port={PORT}"],
