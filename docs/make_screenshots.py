@@ -1,6 +1,6 @@
-"""Make the README's screenshots: `python -m docs.make_screenshots`, after two trainings.
+"""Make the README's screenshot of MLflow's page with the two latest runs side by side.
 
-Takes the report as it lies, and MLflow's own page with its two latest runs side by side.
+`python -m docs.make_screenshots`, after two trainings.
 """
 
 import json
@@ -16,14 +16,8 @@ from mlflow import MlflowClient
 from tests.browser import Page, start_browser
 
 ROOT = Path(__file__).parents[1]
-REPORT = ROOT / "data/08_reporting/deblur/builtin/report.html"
 STORE = f"sqlite:///{ROOT / 'mlflow.db'}"
 PORT = 5093
-
-
-def photograph_report(page: Page) -> None:
-    page.open(REPORT.as_uri(), 1100, 1500)
-    page.shot(ROOT / "docs/report.png")
 
 
 def photograph_comparison(page: Page) -> None:
@@ -60,7 +54,6 @@ def wait_for(address: str) -> None:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, start_browser(Path(folder)) as page:
-        photograph_report(page)
         photograph_comparison(page)
 
 
