@@ -48,7 +48,7 @@ def patches_dataset(tmp_path: Path) -> PatchesDataset:
 
 def test_every_index_row_leads_to_the_patches_it_names(tmp_path, pairs):
     dataset = patches_dataset(tmp_path)
-    dataset.save(crop(Pairs("f", pairs), CropParameters(size=SIZE, stride=STRIDE)))
+    dataset.save(crop(Pairs("f", pairs, "scenes"), CropParameters(size=SIZE, stride=STRIDE)))
     patches = dataset.load()
     by_identity = {(pair.sequence, pair.level): pair for pair in pairs}
     seen = 0
@@ -68,7 +68,7 @@ def test_every_index_row_leads_to_the_patches_it_names(tmp_path, pairs):
 
 def test_test_sequences_are_not_cropped(tmp_path, pairs):
     dataset = patches_dataset(tmp_path)
-    dataset.save(crop(Pairs("f", pairs), CropParameters(size=SIZE, stride=STRIDE)))
+    dataset.save(crop(Pairs("f", pairs, "scenes"), CropParameters(size=SIZE, stride=STRIDE)))
     splits = dataset.load().splits
     assert set(splits) == {"train", "validation"}
     assert "d" not in {row.sequence for array in splits.values() for row in array.rows}
@@ -76,7 +76,7 @@ def test_test_sequences_are_not_cropped(tmp_path, pairs):
 
 def test_the_array_is_a_plain_npy_file_and_clean_patches_are_stored_once(tmp_path, pairs):
     dataset = patches_dataset(tmp_path)
-    dataset.save(crop(Pairs("f", pairs), CropParameters(size=SIZE, stride=STRIDE)))
+    dataset.save(crop(Pairs("f", pairs, "scenes"), CropParameters(size=SIZE, stride=STRIDE)))
     array = np.load(tmp_path / "patches/set/train/patches.npy", mmap_mode="r")
     assert isinstance(array, np.memmap)
     assert array.shape == (2 * 9 * 3, SIZE, SIZE, 3)  # two sequences, nine places, clean + 2 levels
@@ -87,7 +87,7 @@ def test_the_array_is_a_plain_npy_file_and_clean_patches_are_stored_once(tmp_pat
 
 def test_handles_travel_between_processes_without_their_bytes(tmp_path, pairs):
     dataset = patches_dataset(tmp_path)
-    dataset.save(crop(Pairs("f", pairs), CropParameters(size=SIZE, stride=STRIDE)))
+    dataset.save(crop(Pairs("f", pairs, "scenes"), CropParameters(size=SIZE, stride=STRIDE)))
     train = dataset.load().splits["train"]
     expected = train.read(0, 0, 0, SIZE)  # maps the array
     packed = pickle.dumps(train)
