@@ -104,7 +104,7 @@ def test_flat_patches_can_be_left_out(tmp_path):
                 ImageFile(tmp_path / flat.clean.name, flat.clean.name, size, sha256))  # fmt: skip
     dataset = patches_dataset(tmp_path)
     parameters = CropParameters(size=SIZE, stride=14, min_contrast=5, validation_fraction=0)
-    dataset.save(crop(Pairs("f", [flat]), parameters))
+    dataset.save(crop(Pairs("f", [flat], "scenes"), parameters))
     assert {row.left for row in dataset.load().splits["train"].rows} == {14}
 
 
@@ -115,14 +115,14 @@ def test_nothing_but_flat_patches_is_refused(tmp_path):
     flat = Pair("train", "a", "1", 5, 40, 30, pair.degraded, clean)
     parameters = CropParameters(size=SIZE, stride=14, min_contrast=5, validation_fraction=0)
     with pytest.raises(DatasetError, match="min_contrast leaves no patch"):
-        patches_dataset(tmp_path).save(crop(Pairs("f", [flat]), parameters))
+        patches_dataset(tmp_path).save(crop(Pairs("f", [flat], "scenes"), parameters))
 
 
 def test_an_image_smaller_than_a_patch_is_refused_with_both_sizes(tmp_path, pairs):
     small = make_pair(tmp_path, "train", "small", 5, height=15)
     with pytest.raises(DatasetError, match=r"size = 16 .* but 1 are smaller, .*small.* \(30x15\)"):
         patches_dataset(tmp_path).save(
-            crop(Pairs("f", [*pairs, small]), CropParameters(size=SIZE, stride=STRIDE))
+            crop(Pairs("f", [*pairs, small], "scenes"), CropParameters(size=SIZE, stride=STRIDE))
         )
 
 
