@@ -51,9 +51,7 @@ def main() -> None:
     with KedroSession.create(ROOT) as session:
         context = session.load_context()  # type: ignore[attr-defined]
         load = context.catalog.load
-        parameters = TrainParameters.model_validate(
-            context.config_loader["parameters"]["deblur"]["train"]
-        )
+        settings = context.config_loader["parameters"]["deblur"]["train"]
     patches, checkpoints, tracker = (
         load(f"deblur.{name}") for name in ("patches", "checkpoints", "tracker")
     )
@@ -67,9 +65,7 @@ def main() -> None:
     for seed in SEEDS:
         lost = {}
         for name, changes in VARIANTS.items():
-            chosen = TrainParameters.model_validate(
-                {**parameters.model_dump(), "seed": seed, **changes}
-            )
+            chosen = TrainParameters.model_validate({**settings, "seed": seed, **changes})
             result = train(patches, chosen, checkpoints, tracker, task="deblur")
             blurred, *passes = score(result, pairs)
             lost[name] = passes[0] - passes[-1]

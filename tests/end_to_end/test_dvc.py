@@ -110,7 +110,7 @@ def test_metrics_and_plots_of_versions(repository):
     repository.run("git", "commit", "-qm", "trained")
     shown = json.loads(repository.run("dvc", "metrics", "show", "--json").stdout)
     [figures] = shown[""]["data"].values()
-    assert figures["data"]["images"] == 12 and figures["data"]["restored"]["psnr"] > 0
+    assert figures["data"]["images"] == 6 and figures["data"]["restored"]["psnr"] > 0
 
     change(repository, "train", learning_rate=0.01)
     repository.run("dvc", "repro", "-q")

@@ -60,7 +60,10 @@ def test_the_paper_s_haze_waits_for_a_folder_and_then_uses_it(project):
     settings["dehaze"]["source"]["expected"] = {"train_images": 2, "height": 64}
     sources.write_text(yaml.safe_dump(settings))
     (project.folder / "conf/paper/parameters_dehaze.yml").unlink()
-    small = {"crop": {"size": 32, "stride": 32}, "train": {"crop": 32}}
+    small = {
+        "crop": {"size": 32, "stride": 32, "min_contrast": 0},
+        "train": {"crop": 32},
+    }
     project.set_parameters({"dehaze": small}, env="paper")
     where = f"--params=dehaze.source.folder.path={folder}"
     project.run(*paper, "--pipeline=prepare_dehaze", where)

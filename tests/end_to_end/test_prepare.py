@@ -150,7 +150,10 @@ def test_data_sets_live_side_by_side(project):
     settings["deblur"]["source"]["archive"]["addresses"] = [str(archive)]
     settings["deblur"]["source"]["expected"] = {"train_sequences": 2, "height": 64, "width": 64}
     sources.write_text(yaml.safe_dump(settings))
-    small = {"crop": {"size": 32, "stride": 32}, "train": {"crop": 32}}
+    small = {
+        "crop": {"size": 32, "stride": 32, "min_contrast": 0},
+        "train": {"crop": 32},
+    }
     project.set_parameters({"deblur": small}, env="paper")
     (project.folder / "conf/paper/parameters_deblur.yml").unlink()
     project.run("kedro", "run", "--env=paper", "--pipeline=prepare_deblur")

@@ -49,7 +49,7 @@ def test_mlflow_has_the_run_with_its_parameters_curves_and_model(trained):
         assert status == "FINISHED"
         params = dict(store.execute("select key, value from params").fetchall())
         assert params["train.learning_rate"] == "0.002"
-        assert params["train.network.idempotent.width"] == "4"
+        assert params["train.network.width"] == "4"
         keys = {key for (key,) in store.execute("select distinct key from metrics").fetchall()}
         assert {"step/total", "epoch/sharp_1", "epoch/validation/psnr"} <= keys
         [(name,)] = store.execute("select name from registered_models").fetchall()

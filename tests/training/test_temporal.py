@@ -40,9 +40,10 @@ def asked_for(level: int, iterations: int) -> list[int]:
     """What the iterations are asked for, from a patch of this level."""
     patches = Levels()
     found = set()
-    for place in range(12):
+    pairs = group_by_pair(patches)
+    for place in range(len(pairs)):
         degraded, clean, _ = make_sample(
-            patches, group_by_pair(patches), Draw(0, place), seed=3, patch_size=SIZE, crop=16,
+            patches, pairs, Draw(0, place), seed=3, patch_size=SIZE, crop=16,
             saturation=(1.0, 1.0), ladders=less_blurred(patches), iterations=iterations,
         )  # fmt: skip
         if round(255 * degraded.mean()) == level:
@@ -127,7 +128,7 @@ def test_a_training_with_it_runs_and_records_it(tmp_path, workers):
     job.check()
     run_team(job)
     final = job.checkpoints.load(job.fingerprint)
-    assert final["step"] == 3 and final["history"][0]["temporal"] > 0
+    assert final["step"] == 1 and final["history"][0]["temporal"] > 0
 
 
 def test_data_of_one_level_is_refused(tmp_path):
