@@ -24,8 +24,8 @@ from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 from torch import Tensor, nn
 
 from idemnet.datasets.images import ImageFile, write_image
-from idemnet.datasets.workers import cores
 from idemnet.evaluation.job import EvaluationJob
+from idemnet.machine import cores
 from idemnet.parameters import EvaluateParameters
 from idemnet.recipes import Pair
 

@@ -131,6 +131,17 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture
+def one_thread():
+    """Without threads, small tensors are computed sooner, and always in the same order."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
 def make_project(tmp_path: Path) -> Callable[[str], Project]:
     return lambda name: Project(tmp_path / name)
 

@@ -144,9 +144,9 @@ def score(
     images get.
     """
     from idemnet.datasets.pictures import find_pictures  # noqa: PLC0415
-    from idemnet.datasets.workers import cores  # noqa: PLC0415
     from idemnet.evaluation.protocols import PROTOCOLS, check_fits  # noqa: PLC0415
     from idemnet.evaluation.scoring import CROPPING, pair_by_stem, score_pairs  # noqa: PLC0415
+    from idemnet.machine import cores  # noqa: PLC0415
     from idemnet.progress import count_items  # noqa: PLC0415
 
     if restored.is_file() != reference.is_file():

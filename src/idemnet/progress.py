@@ -85,7 +85,7 @@ def _lines(
     def advance(count: int, note: str = "") -> None:
         nonlocal came, said
         came, now = came + count, time.monotonic()
-        if now - said < SECONDS_BETWEEN_LINES:
+        if now - said < SECONDS_BETWEEN_LINES or not came:
             return
         said, rate = now, came / max(now - begun, 1e-9)
         text = f"{title} {note}".rstrip() + f": {shown(done + came)}"

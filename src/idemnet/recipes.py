@@ -299,3 +299,12 @@ def fingerprint(step: str, version: int, *parts: Parameters | str | Mapping[str,
     ]
     canonical = json.dumps([step, version, plain], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def flatten(parameters: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Give every leaf with its whole key, `train.learning_rate`."""
+    for key, value in parameters.items():
+        if isinstance(value, Mapping) and value:
+            yield from flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

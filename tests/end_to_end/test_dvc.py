@@ -115,7 +115,7 @@ def test_metrics_and_plots_of_versions(repository):
     change(repository, "train", learning_rate=0.01)
     repository.run("dvc", "repro", "-q")
     changes = json.loads(repository.run("dvc", "metrics", "diff", "--json").stdout)
-    [metrics] = changes.get("diff", changes).values()
+    [metrics] = changes.values()
     assert metrics["restored.psnr"]["diff"] != 0
 
     repository.run("dvc", "plots", "diff", "HEAD", "-o", "plots")

@@ -9,13 +9,7 @@ from idemnet.models import DMPHN, MODELS
 from idemnet.models.cost import count_macs, count_parameters
 from idemnet.models.dmphn import patchwise, released_names
 
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def small(stack: int = 1, width: int = 2, **arguments) -> DMPHN:

@@ -6,13 +6,7 @@ from torch.export import Dim, export
 from idemnet.models import MODELS, MTRNN
 from idemnet.models.cost import count_macs, count_parameters
 
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def small(width: int = 2, iterations: int = 3, **arguments) -> MTRNN:

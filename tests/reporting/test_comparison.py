@@ -37,6 +37,8 @@ def test_a_run_that_was_not_evaluated_has_no_figures():
 
 def test_figures_that_do_not_compare_come_with_a_warning():
     assert warn(RUNS) is None
+    not_evaluated = TrackedRun("bare", "0", {"task": "deblur"}, {}, {}, {})
+    assert warn([*RUNS, not_evaluated]) is None
     other = run("other", 30.0, tags={"dataset": "gopro"})
     assert "differ in dataset" in warn([*RUNS, other])
 

@@ -273,3 +273,23 @@ def test_crops_are_exact_and_red_stays_red():
     content = pictures.to_png(image).partition(",")[2].encode()
     decoded = cv2.imdecode(np.frombuffer(base64.b64decode(content), np.uint8), cv2.IMREAD_COLOR)
     assert (decoded[:, :, ::-1] == image).all()
+
+
+def test_imported_weights_have_a_report_although_nothing_is_known_of_their_training():
+    card = {
+        name: value
+        for name, value in make_trained().card.items()
+        if name not in ("data_fingerprint", "device", "threads")
+    }
+    card |= {"training": {}, "epoch": None, "source": "imported from released", "validation": {}}
+    trained = replace(make_trained(epochs=0), card=card)
+    page = make_report(make_evaluation(), trained, [])["report.html"].decode()
+    assert "imported from released" in page
+    assert "epoch None" not in page
+
+
+@pytest.mark.parametrize(
+    ("task", "counts"), [("deblur", "frames averaged"), ("derain", "strength")]
+)
+def test_a_level_counts_what_its_task_counts(task, counts):
+    assert f"What a level counts is: {counts}." in page_of(task=task)

@@ -18,12 +18,7 @@ class Affine(nn.Module):
         return self.a * image + self.b
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def flat(value: float, shape: tuple[int, ...] = (2, 3, 4, 4)) -> Tensor:

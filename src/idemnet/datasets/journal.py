@@ -9,14 +9,14 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from idemnet.datasets.files import make_durable, place_inside, write_whole
 from idemnet.datasets.images import write_image
 from idemnet.errors import BadInputError
-from idemnet.recipes import Image
+from idemnet.recipes import Image, flatten
 
 JOURNAL = "journal.jsonl"
 IMAGES = "images"
@@ -184,12 +184,3 @@ class Journal:
             self._reached.update((("metrics", key), line["step"]) for key in line["values"])
         elif line["kind"] == "image":
             self._reached["image", line["name"]] = line["step"]
-
-
-def flatten(parameters: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Give every leaf with its whole key, `train.learning_rate`."""
-    for key, value in parameters.items():
-        if isinstance(value, Mapping) and value:
-            yield from flatten(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value

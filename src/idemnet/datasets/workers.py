@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from idemnet.machine import cores
 from idemnet.progress import Advance, count_items
 from idemnet.recipes import Job
 
@@ -24,11 +25,6 @@ Write = Callable[[Path, str, Any], Any]
 
 _finished: Any = None
 """Items finished by all workers together; shared memory, set in each worker."""
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_jobs(

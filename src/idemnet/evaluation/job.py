@@ -1,6 +1,5 @@
 """An evaluation described: sent to a worker, it yields its results item by item."""
 
-import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from idemnet.evaluation.cost import measure_cost
 from idemnet.evaluation.measure import measure, show
 from idemnet.evaluation.parallel import map_in_threads
 from idemnet.evaluation.protocols import PROTOCOLS
+from idemnet.machine import cores
 from idemnet.models import MODELS, load_weights
 from idemnet.models.tiling import restore_in_tiles
 from idemnet.parameters import EvaluateParameters
@@ -55,13 +55,12 @@ class EvaluationJob:
     def make(self, wanted: Collection[str]) -> Iterator[tuple[str, Any]]:
         """Give each wanted result when it is ready."""
         model = self.build_model()
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         if COST in wanted:  # alone on the machine, before all others
-            torch.set_num_threads(cores or 1)
+            torch.set_num_threads(cores())
             pair = self.pairs[0]
             yield COST, measure_cost(model, pair.height, pair.width, self.device)
-        workers = min(cores or 1, AT_ONCE)
-        torch.set_num_threads(max(1, (cores or 1) // workers))
+        workers = min(cores(), AT_ONCE)
+        torch.set_num_threads(max(1, cores() // workers))
         rest = [name for name in wanted if name != COST]
         work = partial(self._work, partial(self._restore, model, threading.Lock()))
         yield from zip(rest, map_in_threads(work, rest, workers), strict=True)

@@ -22,6 +22,7 @@ Row = dict[str, Any]
 
 Scores = dict[str, float]
 
+WHEN = ("input", "restored")
 REPEATED = ("psnr", "ssim")
 """What is scored over and over; the slower measures are only of the first pass."""
 
@@ -54,6 +55,8 @@ def measure(
         row |= _repeat_and_score(restore, degraded, first, score, parameters)
         row["noise"] = {
             str(sigma): _measure_noise(degraded, restore, score, sigma, _name(pair))
+            if sigma
+            else {when: {name: row[when][name] for name in REPEATED} for when in WHEN}
             for sigma in parameters.noise
         }
     return row
@@ -70,7 +73,8 @@ def _repeat_and_score(
     for number, images in enumerate(repeat(restore, first, parameters)):
         scores.append(score(images[-1], *REPEATED))
         if number < 2:
-            iterations.append(_describe_iterations(images, before, score))
+            psnr = [*(score(image)["psnr"] for image in images[:-1]), scores[-1]["psnr"]]
+            iterations.append({"psnr": psnr, **_measure_changes(images, before)})
         before = images[-1:]
     return {
         "repeat": {name: [one[name] for one in scores] for name in REPEATED},
@@ -90,13 +94,10 @@ def repeat(restore: Restore, first: Tensor, parameters: EvaluateParameters) -> I
         yield images
 
 
-def _describe_iterations(
-    images: Tensor, before: Tensor, score: Callable[..., Scores]
-) -> dict[str, list[float]]:
-    """PSNR after each iteration, how much it changed, and how much all changed so far (0-255)."""
+def _measure_changes(images: Tensor, before: Tensor) -> dict[str, list[float]]:
+    """How much each iteration changed, and how much all changed so far (of 255)."""
     steps = torch.diff(torch.cat([before, images]), dim=0)
     return {
-        "psnr": [score(image)["psnr"] for image in images],
         "every": (255 * steps.abs().mean(dim=(1, 2, 3))).tolist(),
         "sum": (255 * (images - before).abs().mean(dim=(1, 2, 3))).tolist(),
     }

@@ -17,6 +17,13 @@ class ResidualBlock(nn.Module):
         return features + residual
 
 
+def shuffles(downscale: int) -> tuple[nn.Module, nn.Module]:
+    """Give what turns squares of so many pixels into channels, and what turns them back."""
+    if downscale == 1:
+        return nn.Identity(), nn.Identity()
+    return nn.PixelUnshuffle(downscale), nn.PixelShuffle(downscale)
+
+
 def conv(inputs: int, outputs: int, stride: int = 1) -> nn.Conv2d:
     return nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1)
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from idemnet.models.blocks import ResidualBlock, conv, deconv
+from idemnet.models.blocks import ResidualBlock, conv, deconv, shuffles
 from idemnet.models.padding import crop, pad_to_multiple
 
 Grid = tuple[int, int]
@@ -92,8 +92,7 @@ class DMPHN(nn.Module):
         self.downscale = downscale
         self.gives_residual = residual_scale is not None
         self.checkpoint_iterations = checkpoint_iterations
-        self.unshuffle = nn.PixelUnshuffle(downscale) if downscale > 1 else nn.Identity()
-        self.shuffle = nn.PixelShuffle(downscale) if downscale > 1 else nn.Identity()
+        self.unshuffle, self.shuffle = shuffles(downscale)
         grids = GRIDS[: count_levels(stack)]
         self.finest = grids[-1]
         self.stacks = nn.ModuleList(

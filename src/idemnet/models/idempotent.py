@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from idemnet.models.blocks import ResidualBlock, conv, deconv
+from idemnet.models.blocks import ResidualBlock, conv, deconv, shuffles
 from idemnet.models.padding import crop, pad_to_multiple
 
 RecurrenceTap = Literal["residual", "upsample"]
@@ -168,8 +168,7 @@ class IdempotentNet(nn.Module):
         self.iterations = iterations
         self.downscale = downscale
         self.checkpoint_iterations = checkpoint_iterations
-        self.unshuffle = nn.PixelUnshuffle(downscale) if downscale > 1 else nn.Identity()
-        self.shuffle = nn.PixelShuffle(downscale) if downscale > 1 else nn.Identity()
+        self.unshuffle, self.shuffle = shuffles(downscale)
         channels = 3 * downscale**2
         self.encoder = Encoder(channels, width, feature_recurrence=feature_recurrence)
         self.recurrence = CodeRecurrence(4 * width) if code_recurrence else None

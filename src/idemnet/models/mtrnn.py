@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from idemnet.models.blocks import ResidualBlock, conv, deconv
+from idemnet.models.blocks import ResidualBlock, conv, deconv, shuffles
 from idemnet.models.padding import crop, pad_to_multiple
 
 MEAN = (0.4488, 0.4371, 0.4040)
@@ -65,8 +65,7 @@ class MTRNN(nn.Module):
         self.downscale = downscale
         self.checkpoint_iterations = checkpoint_iterations
         self.register_buffer("mean", torch.tensor(MEAN).view(3, 1, 1), persistent=False)
-        self.unshuffle = nn.PixelUnshuffle(downscale) if downscale > 1 else nn.Identity()
-        self.shuffle = nn.PixelShuffle(downscale) if downscale > 1 else nn.Identity()
+        self.unshuffle, self.shuffle = shuffles(downscale)
         channels, w = 3 * downscale**2, width
 
         self.encode1 = nn.Sequential(conv(2 * channels, w), _residual_blocks(w))

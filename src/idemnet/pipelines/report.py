@@ -14,7 +14,6 @@ from idemnet.recipes import (
     TrainedModel,
     fingerprint,
 )
-from idemnet.reporting.report import make_report
 
 VERSION = 1
 NAME = "report"
@@ -29,6 +28,9 @@ class ReportJob:
     others: Sequence[Mapping[str, Any]]
 
     def make(self, _: Collection[str]) -> Iterator[tuple[str, dict[str, bytes]]]:
+        # Here, in the worker: matplotlib would slow every command that only names the pipelines.
+        from idemnet.reporting.report import make_report  # noqa: PLC0415
+
         yield NAME, make_report(self.evaluation, self.trained, self.others)
 
 

@@ -31,19 +31,10 @@ class OtherRun:
     """Settings beside the constraint in which it differs."""
 
 
-def flatten(settings: Mapping[str, Any], prefix: str = "train") -> dict[str, Any]:
-    """Name nested settings as runs name them: `train.network.width`."""
-    flat: dict[str, Any] = {}
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            flat |= flatten(value, f"{prefix}.{name}")
-        else:
-            flat[f"{prefix}.{name}"] = value
-    return flat
-
-
 def is_constrained(settings: Flat) -> bool:
-    return bool(settings["train.times"] > 1 and settings["train.idempotence_weight"] > 0)
+    """Tell whether a training asked its passes to agree; of imported weights nothing is known."""
+    times, weight = settings.get("train.times", 1), settings.get("train.idempotence_weight", 0)
+    return bool(times > 1 and weight > 0)
 
 
 def label_of(settings: Flat) -> str:

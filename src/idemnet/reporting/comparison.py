@@ -26,7 +26,8 @@ MUST_AGREE = ("task", "dataset", "protocol")
 
 def warn(runs: Sequence[TrackedRun]) -> str | None:
     """Say why the figures do not compare, where they do not."""
-    apart = [tag for tag in MUST_AGREE if len({run.tags.get(tag) for run in runs}) > 1]
+    said = {tag: {run.tags[tag] for run in runs if tag in run.tags} for tag in MUST_AGREE}
+    apart = [tag for tag, values in said.items() if len(values) > 1]
     return f"these figures do not compare: the runs differ in {', '.join(apart)}" if apart else None
 
 

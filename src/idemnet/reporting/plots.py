@@ -69,7 +69,7 @@ def draw_plots(
     }
     if any(level != "0" for level in metrics["levels"]):
         drawings["levels"] = lambda: _before_and_after(
-            metrics, metrics["levels"], "level (frames averaged)", words, metrics["images"]
+            metrics, metrics["levels"], f"level ({words.level})", words, metrics["images"]
         )
     if metrics["noise"]:
         drawings["noise"] = lambda: _before_and_after(

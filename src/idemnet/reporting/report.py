@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from idemnet.evaluation.summary import summarise
-from idemnet.recipes import Evaluation, TrainedModel
+from idemnet.recipes import Evaluation, TrainedModel, flatten
 from idemnet.reporting import tables
-from idemnet.reporting.beside import choose_other, flatten, label_of
+from idemnet.reporting.beside import choose_other, label_of
 from idemnet.reporting.findings import Findings
 from idemnet.reporting.page import render_page
 from idemnet.reporting.plots import draw_plots
@@ -30,7 +30,7 @@ def make_report(
     """
     metrics, rows = summarise(evaluation), evaluation.rows
     words = words_of(metrics["task"])
-    settings = flatten(trained.card["training"])
+    settings = dict(flatten(trained.card["training"], "train."))
     other = choose_other(settings, metrics, others)
     curves = {label_of(settings): metrics["repeat"]}
     if other:

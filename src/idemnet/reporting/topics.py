@@ -101,7 +101,10 @@ def _levels(found: Findings) -> Topic | None:
     table = tables.levels_table(found.metrics)
     if table is None:
         return None
-    text = "The level is the number of frames averaged into one image: the higher, the more blur."
+    text = (
+        f"What a level counts is: {found.words.level}. The higher it is, the stronger the images "
+        f"are {found.words.degraded}."
+    )
     return _with_paper(
         found,
         Topic(

@@ -20,10 +20,12 @@ class Words:
     title: str
     degraded: str
     clean: str
+    level: str = "strength"
+    """What a level counts."""
 
 
 TASKS: Mapping[str, Words] = {
-    "deblur": Words("Deblurring", "blurred", "sharp"),
+    "deblur": Words("Deblurring", "blurred", "sharp", "frames averaged"),
     "dehaze": Words("Dehazing", "hazy", "clean"),
     "derain": Words("Deraining", "rainy", "clean"),
 }

@@ -1,6 +1,5 @@
 """A training described: everything a process needs to take part in it."""
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -8,6 +7,7 @@ from importlib.metadata import version
 import torch
 
 from idemnet.errors import BadInputError
+from idemnet.machine import cores
 from idemnet.models import MODELS
 from idemnet.models.device import choose_device
 from idemnet.parameters import TrainParameters
@@ -37,8 +37,7 @@ class TrainingJob:
     @cached_property
     def threads(self) -> int:
         """CPU threads of one process."""
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        return self.parameters.threads or max(1, (cores or 1) // self.parameters.processes)
+        return self.parameters.threads or max(1, cores() // self.parameters.processes)
 
     @cached_property
     def fingerprint(self) -> str:
