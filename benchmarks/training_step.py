@@ -70,10 +70,10 @@ def main() -> None:
         ratios, theirs, loads = [], [], []
         for round_ in range(ROUNDS):
             for _ in range(STEPS):
-                works = (
+                works: list[Callable[[], object]] = [
                     partial(update, objective, state, batch, 0, job),
                     partial(work, bare, batch),
-                )
+                ]
                 # Neighbours in time share the machine's moods; neither is always the first.
                 seconds = [*map(timed, works)] if round_ % 2 else [*map(timed, works[::-1])][::-1]
                 ratios.append(seconds[0] / seconds[1])

@@ -12,12 +12,14 @@ from idemnet.evaluation.protocols import FITTING, check_fits
 from idemnet.parameters import TrainParameters
 from idemnet.pipeline_registry import register_pipelines
 from idemnet.pipelines.restoration import SYNTHESIZE
+from idemnet.studies import STUDIES, StudyParameters
 from idemnet.tasks import TASKS
 
 from .conftest import REPOSITORY
 
 DVC = yaml.safe_load((REPOSITORY / "dvc.yaml").read_text())
 PARAMS = yaml.safe_load((REPOSITORY / "params.yaml").read_text())
+STEPS = {name: stage for name, stage in DVC["stages"].items() if stage["foreach"] == "${dataset}"}
 
 
 def loader(env: str) -> OmegaConfigLoader:
@@ -32,6 +34,7 @@ def test_the_pipelines_have_their_names():
     names = set(register_pipelines())
     steps = ("prepare", "train", "evaluate")
     assert {"__default__"} | {f"{step}_{task}" for step in steps for task in TASKS} <= names
+    assert {f"study_{name}" for name in STUDIES} <= names
     default, train = (register_pipelines()[name] for name in ("__default__", "train_deblur"))
     assert default.nodes == train.nodes
 
@@ -39,7 +42,7 @@ def test_the_pipelines_have_their_names():
 def test_every_stage_is_a_step_of_a_pipeline_with_its_path_in_the_catalog():
     pipelines = register_pipelines()
     catalog = DataCatalog.from_config(loader("base")["catalog"])
-    for name, stage in DVC["stages"].items():
+    for name, stage in STEPS.items():
         for task, dataset in PARAMS["dataset"].items():
             command = stage["do"]["cmd"].replace("${key}", task)
             pipeline = pipelines[re.search(r"--pipeline=(\w+)", command)[1]]
@@ -54,10 +57,26 @@ def test_every_stage_is_a_step_of_a_pipeline_with_its_path_in_the_catalog():
                     assert path == folder or (name == "report" and path.startswith(folder))
 
 
+def test_dvc_knows_every_study_and_its_task():
+    assert {name: one["task"] for name, one in PARAMS["study"].items()} == STUDIES
+    for one in PARAMS["study"].values():
+        assert one["data"] == f"{one['task']}/{PARAMS['dataset'][one['task']]}"
+    stage = DVC["stages"]["study"]["do"]
+    assert stage["cmd"] == "kedro run --env=${env} --pipeline=study_${key}"
+    pipelines = register_pipelines()
+    catalog = DataCatalog.from_config(loader("base")["catalog"])
+    for name in STUDIES:
+        assert f"study_{name}_tables" in pipelines[f"study_{name}"].all_outputs()
+        folder = catalog.get(f"study_{name}_tables")._describe()["folder"]
+        assert stage["outs"] == [{folder.replace(name, "${key}"): {"persist": True}}]
+    for env in ("base", "paper"):
+        assert yaml.safe_load((REPOSITORY / f"conf/{env}/parameters_study.yml").read_text())
+
+
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("env", ["base", "paper"])
 def test_what_dvc_watches_is_said_in_every_environment(env, task):
-    for stage in DVC["stages"].values():
+    for stage in STEPS.values():
         for watched in stage["do"].get("params", []):
             [[path, [key]]] = watched.items()
             path = path.replace("${env}", env).replace("${key}", task)
@@ -80,18 +99,20 @@ def test_what_sets_tasks_apart_is_said_for_each_of_them():
 
 @pytest.mark.parametrize("env", ["base", "paper"])
 def test_every_task_is_scored_by_a_protocol_that_fits(env):
-    for task, parameters in loader(env)["parameters"].items():
-        check_fits(parameters["evaluate"]["protocol"], task, forced=False)
+    parameters = loader(env)["parameters"]
+    for task in TASKS:
+        check_fits(parameters[task]["evaluate"]["protocol"], task, forced=False)
 
 
 @pytest.mark.parametrize("env", ["base", "paper"])
 def test_the_parameters_of_every_environment_are_valid(env):
-    from idemnet.hooks import describe_faults
+    from idemnet.hooks import describe_faults, describe_wrong_cells
 
     parameters = loader(env)["parameters"]
-    assert set(parameters) == set(TASKS)
-    for task in TASKS:
-        assert describe_faults(task, parameters[task]) == []
+    assert set(parameters) == {*TASKS, "study"}
+    for name, group in {**TASKS, "study": StudyParameters}.items():
+        assert describe_faults(name, group, parameters[name]) == []
+    assert describe_wrong_cells(parameters) == []
 
 
 def test_a_task_refuses_the_parameters_of_another():
@@ -99,7 +120,7 @@ def test_a_task_refuses_the_parameters_of_another():
 
     parameters = loader("base")["parameters"]
     mixed = {**parameters["dehaze"], "synthesize": {"slant": 3.0, "beta": [1.8, 0.6]}}
-    assert describe_faults("dehaze", mixed) == [
+    assert describe_faults("dehaze", TASKS["dehaze"], mixed) == [
         "  dehaze.synthesize.beta = [1.8, 0.6]: must ascend",
         "  dehaze.synthesize.slant = 3.0: Extra inputs are not permitted",
     ]

@@ -12,6 +12,8 @@ from kedro.framework.hooks import hook_impl
 from pydantic import ValidationError
 
 from idemnet.errors import BadInputError
+from idemnet.parameters import Parameters
+from idemnet.studies import STUDIES, StudyParameters
 from idemnet.tasks import TASKS
 
 
@@ -21,9 +23,11 @@ class ParameterHooks:
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
         parameters = context.config_loader["parameters"]
-        faults = [f"  {key}: is no task" for key in parameters if key not in TASKS]
-        for task in TASKS:
-            faults += describe_faults(task, parameters.get(task, {}))
+        known: dict[str, type[Parameters]] = {**TASKS, "study": StudyParameters}
+        faults = [f"  {key}: is no task" for key in parameters if key not in known]
+        for name, group in known.items():
+            faults += describe_faults(name, group, parameters.get(name, {}))
+        faults = faults or describe_wrong_cells(parameters)
         if faults:
             raise click.ClickException("wrong parameters, nothing was run:\n" + "\n".join(faults))
 
@@ -36,19 +40,35 @@ class ParameterHooks:
             cause = cause.__cause__
 
 
-def describe_faults(task: str, parameters: dict[str, Any]) -> list[str]:
+def describe_faults(name: str, group: type[Parameters], parameters: dict[str, Any]) -> list[str]:
     """Say of every wrong parameter its key, its value and the rule it breaks."""
     try:
-        TASKS[task].model_validate(parameters)
+        group.model_validate(parameters)
     except ValidationError as error:
         return [
             f"  {key}: {fault['msg'].removeprefix('Value error, ')}"
             if isinstance(fault["input"], dict)
             else f"  {key} = {fault['input']!r}: {fault['msg'].removeprefix('Value error, ')}"
             for fault in error.errors()
-            for key in [".".join(map(str, (task, *fault["loc"])))]
+            for key in [".".join(map(str, (name, *fault["loc"])))]
         ]
     return []
+
+
+def describe_wrong_cells(parameters: dict[str, Any]) -> list[str]:
+    """Say which cells of studies change a training to one that cannot be."""
+    study = StudyParameters.model_validate(parameters["study"])
+    faults = []
+    for name, chosen in study.studies.items():
+        task = TASKS[STUDIES[name]].model_validate(parameters[STUDIES[name]])
+        for cell in chosen.cells:
+            try:
+                study.training(name, cell, 0, task.train)
+            except ValidationError as error:
+                [fault, *_] = error.errors()
+                key = ".".join(map(str, fault["loc"]))
+                faults.append(f"  study.cells.{cell}.train.{key}: {fault['msg']}")
+    return faults
 
 
 class RunLockHooks:

@@ -222,6 +222,32 @@ class Report:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What one cell of a study came to, with one seed."""
+
+    cell: str
+    label: str
+    seed: int
+    after: str | None = None
+    """The cell whose restored images it was given, if they were not the degraded ones."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Of its training, flat."""
+    metrics: Mapping[str, Any] | None = None
+    """As metrics.json has them; None where it failed."""
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class StudyResults:
+    """What a study measured."""
+
+    name: str
+    task: str
+    dataset: str
+    outcomes: Sequence[Outcome]
+
+
+@dataclass(frozen=True)
 class TrackedRun:
     """A training as MLflow has it."""
 
@@ -245,8 +271,19 @@ class CheckpointStore(Protocol):
     def initial_weights(self, path: str) -> tuple[dict[str, Any], dict[str, Any]]: ...
 
 
+class EvaluationStore(Protocol):
+    """Where evaluations are kept, each under its fingerprint."""
+
+    def make(self, recipe: Recipe) -> Evaluation:
+        """Make what the recipe describes, or find that it is there."""
+
+
 class RunJournal(Protocol):
-    """A training's record, step by step."""
+    """A run's record, step by step."""
+
+    @property
+    def id(self) -> str:
+        """Of the run, wherever it is recorded."""
 
     def start(self, name: str, parameters: Mapping[str, Any], tags: Mapping[str, str]) -> None: ...
 
@@ -255,6 +292,10 @@ class RunJournal(Protocol):
     def image(self, step: int, name: str, image: Image) -> None: ...
 
     def finish(self, scores: Mapping[str, float], artifacts: Mapping[str, bytes]) -> None: ...
+
+    def evaluated(
+        self, fingerprint: str, metrics: Mapping[str, Any], artifacts: Mapping[str, bytes]
+    ) -> None: ...
 
 
 class Tracker(Protocol):

@@ -30,7 +30,8 @@ def put_small_parameters_into_base(project: Project) -> None:
         path = project.folder / f"conf/base/{name}.yml"
         path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), "deblur": chosen}))
     shutil.rmtree(project.folder / "conf/local")
-    params = {"env": "base", "dataset": {"deblur": "builtin"}}  # one task stands for all
+    # One task stands for all, and studies are tested by themselves.
+    params = {"env": "base", "dataset": {"deblur": "builtin"}, "study": {}}
     (project.folder / "params.yaml").write_text(yaml.safe_dump(params))
 
 

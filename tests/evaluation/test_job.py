@@ -8,6 +8,7 @@ from skimage.metrics import peak_signal_noise_ratio
 from idemnet.errors import BadInputError
 from idemnet.evaluation.job import COST, EvaluationJob, spread
 from idemnet.models import MODELS
+from idemnet.models.network import Network
 from idemnet.parameters import EvaluateParameters
 from idemnet.recipes import Pair
 
@@ -39,7 +40,7 @@ def job(model):
     parameters = EvaluateParameters(
         protocol="gopro", passes=2, noise=(), detailed_images=2, samples=2, device="cpu"
     )
-    return EvaluationJob(tuple(pairs), "idempotent", ARGUMENTS, weights, parameters, "cpu")
+    return EvaluationJob(tuple(pairs), Network("idempotent", ARGUMENTS, weights), parameters, "cpu")
 
 
 def test_every_item_is_made_once(job):

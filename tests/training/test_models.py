@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from idemnet.hooks import describe_faults
 from idemnet.models import MODELS, load_weights
 from idemnet.parameters import NetworkParameters, TrainParameters
+from idemnet.tasks import TASKS
 from idemnet.training.launch import run_team
 from idemnet.training.result import describe
 
@@ -61,7 +62,11 @@ def test_records_hold_the_chosen_model_s_arguments_alone():
 
 def test_arguments_of_another_model_are_refused_by_their_key():
     train = {"model": "dmphn", "network": {"dmphn": {"iterations": 3}}}
-    faults = [fault for fault in describe_faults("deblur", {"train": train}) if "train" in fault]
+    faults = [
+        fault
+        for fault in describe_faults("deblur", TASKS["deblur"], {"train": train})
+        if "train" in fault
+    ]
     assert faults == ["  deblur.train.network.dmphn.iterations = 3: Extra inputs are not permitted"]
     with pytest.raises(ValidationError, match=r"network\.width"):
         TrainParameters.model_validate({"network": {"width": 3}})

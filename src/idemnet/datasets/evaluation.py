@@ -2,8 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+from kedro.io import AbstractDataset, DatasetError
 
 from idemnet.datasets.files import write_whole
 from idemnet.datasets.folder import PublishedDataset
@@ -20,20 +23,7 @@ class EvaluationDataset(PublishedDataset[Evaluation]):
     """What `evaluate` publishes: scores.json, and the samples' pictures."""
 
     def load(self) -> Evaluation:
-        manifest = read_manifest(self._folder)
-        images = image_files(manifest)
-        scores = json.loads((self._folder / SCORES).read_bytes())
-        samples = [
-            Sample(
-                sample["name"],
-                sample["level"],
-                {Path(file).stem: images[file] for file in sample["files"]},
-            )
-            for sample in scores["samples"]
-        ]
-        return Evaluation(
-            manifest.fingerprint, manifest.about, scores["rows"], scores["cost"], samples
-        )
+        return read_evaluation(self._folder)
 
     def save(self, data: Recipe) -> None:
         publish(self._folder, data, _write, _finish)
@@ -43,6 +33,52 @@ class EvaluationDataset(PublishedDataset[Evaluation]):
         samples = self.load().samples
         kinds = ("degraded", "restored", "clean")
         return contact_sheet([sample.pictures[kind]() for sample in samples for kind in kinds])
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    """A handle on many evaluations, each in a folder named by its fingerprint."""
+
+    folder: Path
+
+    def make(self, recipe: Recipe) -> Evaluation:
+        """Make what the recipe describes, or find that it is there."""
+        place = self.folder / recipe.fingerprint[:16]
+        publish(place, recipe, _write, _finish)
+        return read_evaluation(place)
+
+
+class EvaluationsDataset(AbstractDataset[NoReturn, Evaluations]):
+    """Where studies keep the evaluations of their cells."""
+
+    def __init__(self, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._folder = Path(filepath)
+        self.metadata = metadata
+
+    def load(self) -> Evaluations:
+        return Evaluations(self._folder)
+
+    def save(self, data: NoReturn) -> NoReturn:
+        raise DatasetError("a study saves its evaluations through the handle")
+
+    def _describe(self) -> dict[str, Any]:
+        return {"folder": str(self._folder)}
+
+
+def read_evaluation(folder: Path) -> Evaluation:
+    """Read what was published in a folder."""
+    manifest = read_manifest(folder)
+    images = image_files(manifest)
+    scores = json.loads((folder / SCORES).read_bytes())
+    samples = [
+        Sample(
+            sample["name"],
+            sample["level"],
+            {Path(file).stem: images[file] for file in sample["files"]},
+        )
+        for sample in scores["samples"]
+    ]
+    return Evaluation(manifest.fingerprint, manifest.about, scores["rows"], scores["cost"], samples)
 
 
 def _write(folder: Path, name: str, content: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -95,6 +95,11 @@ class Journal:
         if self._path.exists():
             os.truncate(self._path, end)
 
+    @property
+    def id(self) -> str:
+        """Of the run, wherever it is recorded."""
+        return str(read_start(self.folder)["id"])
+
     def start(self, name: str, parameters: Mapping[str, Any], tags: Mapping[str, str]) -> None:
         """Begin, or go on where an earlier process stopped.
 

@@ -174,9 +174,13 @@ def _find_or_create_run(client: Any, start: Mapping[str, Any], uri: str, experim
     found = client.search_runs([place], f"tags.journal = '{start['id']}'", max_results=1)
     if found:
         return str(found[0].info.run_id)
-    run = client.create_run(
-        place, start_time=start["time"], run_name=start["name"], tags={"journal": start["id"]}
-    )
+    tags = {"journal": start["id"]}
+    if "parent" in start["tags"]:
+        # Made here if its own journal was not copied yet, which will find it.
+        name = f"study-{start['tags']['study']}"
+        parent = {**start, "id": start["tags"]["parent"], "name": name, "tags": {}}
+        tags["mlflow.parentRunId"] = _find_or_create_run(client, parent, uri, experiment)
+    run = client.create_run(place, start_time=start["time"], run_name=start["name"], tags=tags)
     return str(run.info.run_id)
 
 

@@ -25,18 +25,20 @@ class ReportDataset(PublishedDataset[Report]):
         return Report(manifest.fingerprint, manifest.about["run"], metrics, files)
 
     def save(self, data: Recipe) -> None:
-        publish(self._folder, data, _write, _finish)
+        publish(self._folder, data, write_files, list_files)
 
     def preview(self) -> JSONPreview:
         """Show the figures."""
         return JSONPreview((self._folder / METRICS).read_text(encoding="utf-8"))
 
 
-def _write(folder: Path, _: str, files: Mapping[str, bytes]) -> Mapping[str, FileEntry]:
+def write_files(folder: Path, _: str, files: Mapping[str, bytes]) -> Mapping[str, FileEntry]:
+    """Write files that come by name."""
     return {
         name: write_whole(place_inside(folder, name), [content]) for name, content in files.items()
     }
 
 
-def _finish(_: Path, items: Mapping[str, Any], __: Plan) -> Mapping[str, FileEntry]:
+def list_files(_: Path, items: Mapping[str, Any], __: Plan) -> Mapping[str, FileEntry]:
+    """Say which files were written."""
     return {name: entry for files in items.values() for name, entry in files.items()}

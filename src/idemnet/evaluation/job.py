@@ -1,21 +1,20 @@
 """An evaluation described: sent to a worker, it yields its results item by item."""
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from idemnet.evaluation.cost import measure_cost
 from idemnet.evaluation.measure import measure, show
 from idemnet.evaluation.parallel import map_in_threads
 from idemnet.evaluation.protocols import PROTOCOLS
 from idemnet.machine import cores
-from idemnet.models import MODELS, load_weights
+from idemnet.models.network import Network
 from idemnet.models.tiling import restore_in_tiles
 from idemnet.parameters import EvaluateParameters
 from idemnet.recipes import Pair
@@ -30,9 +29,7 @@ class EvaluationJob:
     """What to score, with which weights, how."""
 
     pairs: tuple[Pair, ...]
-    architecture: str
-    arguments: Mapping[str, Any]
-    weights: Mapping[str, NDArray[Any]]
+    network: Network
     parameters: EvaluateParameters
     device: str
 
@@ -54,7 +51,7 @@ class EvaluationJob:
 
     def make(self, wanted: Collection[str]) -> Iterator[tuple[str, Any]]:
         """Give each wanted result when it is ready."""
-        model = self.build_model()
+        model = self.network.build(self.device)
         if COST in wanted:  # alone on the machine, before all others
             torch.set_num_threads(cores())
             pair = self.pairs[0]
@@ -64,13 +61,6 @@ class EvaluationJob:
         rest = [name for name in wanted if name != COST]
         work = partial(self._work, partial(self._restore, model, threading.Lock()))
         yield from zip(rest, map_in_threads(work, rest, workers), strict=True)
-
-    def build_model(self) -> nn.Module:
-        """Build the network with its weights, ready to restore."""
-        model = MODELS[self.architecture](**self.arguments)
-        tensors = {name: torch.from_numpy(values) for name, values in self.weights.items()}
-        load_weights(model, tensors, "weights")
-        return model.to(self.device, memory_format=torch.channels_last).eval()  # type: ignore[call-overload, no-any-return]
 
     def _work(self, restore: Callable[[Tensor], Tensor], name: str) -> Any:
         kind, number = name.split()

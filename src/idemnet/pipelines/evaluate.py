@@ -8,6 +8,7 @@ from idemnet.errors import BadInputError
 from idemnet.evaluation.job import EvaluationJob
 from idemnet.evaluation.protocols import check_fits
 from idemnet.models.device import choose_device
+from idemnet.models.network import Network
 from idemnet.parameters import EvaluateParameters
 from idemnet.recipes import Job, Pairs, Plan, Recipe, TrainedModel, fingerprint
 
@@ -31,8 +32,7 @@ def evaluate(
     if not test:
         raise BadInputError(f"data set '{pairs.dataset}' has no test images")
     device = choose_device(parameters.device)
-    weights = {name: tensor.numpy() for name, tensor in trained.weights.items()}
-    job = EvaluationJob(test, card["architecture"], card["arguments"], weights, parameters, device)
+    job = EvaluationJob(test, Network.of(trained), parameters, device)
     about = {
         "task": task,
         "dataset": pairs.dataset,

@@ -4,16 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from idemnet.evaluation.protocols import PROTOCOLS
 from idemnet.reporting import words as say
 from idemnet.reporting.beside import PAPER_IMAGES
 from idemnet.reporting.findings import Findings
 from idemnet.reporting.tables import ARROW, gain
+from idemnet.reporting.templates import fill
 from idemnet.reporting.topics import topics_of
-
-TEMPLATE = "report.html.j2"
 
 
 @dataclass(frozen=True)
@@ -24,16 +21,10 @@ class HeadlineFigure:
 
 
 def render_page(found: Findings) -> str:
-    """Fill the template; everything that comes from outside is escaped in it."""
-    environment = Environment(
-        loader=PackageLoader("idemnet.reporting", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    """Give the page of a report."""
     metrics = found.metrics
-    return environment.get_template(TEMPLATE).render(
+    return fill(
+        "report.html.j2",
         found=found,
         metrics=metrics,
         words=found.words,

@@ -81,7 +81,7 @@ def draw_plots(
     with mpl.rc_context(STYLE):
         for name, draw in drawings.items():
             figure = draw()
-            files |= {f"plots/{name}.{kind}": _encode(figure, kind) for kind in KINDS}
+            files |= {f"plots/{name}.{kind}": encode(figure, kind) for kind in KINDS}
     return files
 
 
@@ -98,7 +98,7 @@ def _repeat(
     for (label, curve), colour, marker in zip(curves.items(), (BLUE, ORANGE), "os", strict=False):
         places = np.arange(1, len(curve["psnr"]) + 1)
         axes.plot(places, curve["psnr"], color=colour, marker=marker, label=label)
-    _count_below(axes)
+    count_below(axes)
     _finish(axes)
     return figure
 
@@ -137,9 +137,9 @@ def _iterations(metrics: Mapping[str, Any]) -> Figure:
     lower.set_xlabel("iteration")
     highest = max(max(metrics["iterations"][which]["every"]) for which in ("first", "second"))
     lower.set_ylim(0, 1.15 * highest or 1.0)
-    _count_below(lower)
+    count_below(lower)
     _finish(upper)
-    _name_source(figure, metrics, metrics["iterations"]["images"])
+    name_source(figure, metrics, metrics["iterations"]["images"])
     return figure
 
 
@@ -157,7 +157,7 @@ def _gains(metrics: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Fig
     axes.axhline(0, color="#333333", linewidth=1)
     mean = float(gains.mean())
     axes.axhline(mean, color=GREY, linestyle="--", label=f"mean {signed(mean)}")
-    _count_below(axes)
+    count_below(axes)
     _finish(axes, flat=0.0)
     return figure
 
@@ -184,7 +184,7 @@ def _training(history: Sequence[Mapping[str, float]]) -> Figure:
         _plot_epochs(panels[1], validated, "validation/psnr_3", label="third pass", color=ORANGE)
         _finish(panels[1])
     panels[-1].set_xlabel("epoch")
-    _count_below(panels[-1])
+    count_below(panels[-1])
     return figure
 
 
@@ -209,17 +209,17 @@ def _start(title: str, below: str, metrics: Mapping[str, Any], images: int) -> t
     axes = figure.subplots()
     axes.set_title(title)
     axes.set_xlabel(below)
-    _name_source(figure, metrics, images)
+    name_source(figure, metrics, images)
     return figure, axes
 
 
-def _name_source(figure: Figure, metrics: Mapping[str, Any], images: int) -> None:
+def name_source(figure: Figure, metrics: Mapping[str, Any], images: int) -> None:
     """Say in the plot itself, which travels without its page, what it was measured on."""
     text = figure.supxlabel(source_of(metrics, images), x=0.01, ha="left", fontsize=8.5, color=GREY)
     text.set_parse_math(False)
 
 
-def _count_below(axes: Axes) -> None:
+def count_below(axes: Axes) -> None:
     """Mark whole numbers only: there is no half pass."""
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
@@ -231,7 +231,7 @@ def _finish(axes: Axes, flat: float = FLAT) -> None:
     axes.legend()
 
 
-def _encode(figure: Figure, kind: str) -> bytes:
+def encode(figure: Figure, kind: str) -> bytes:
     """Write the same bytes for the same figures: no date, no version."""
     content = io.BytesIO()
     metadata = {"Date": None} if kind == "svg" else {"Software": None}

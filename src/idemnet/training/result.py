@@ -1,9 +1,11 @@
 """What a training ends with: the best weights, and a card that says what they are."""
 
+import hashlib
 from typing import Any
 
 import idemnet
 from idemnet.models.cost import count_parameters
+from idemnet.models.packing import serialise
 from idemnet.recipes import TrainedModel
 from idemnet.training.job import TrainingJob
 
@@ -24,5 +26,6 @@ def describe(job: TrainingJob, final: dict[str, Any]) -> TrainedModel:
         "device": job.device,
         "threads": job.threads,
         "idemnet": idemnet.__version__,
+        "sha256": hashlib.sha256(serialise(best["weights"])).hexdigest(),
     }
     return TrainedModel(best["weights"], card, final["history"])

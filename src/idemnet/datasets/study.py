@@ -1,0 +1,90 @@
+"""08_reporting/studies: what studies measured, their tables and figures, and a page of them all."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from kedro.io import AbstractDataset, DatasetError
+
+from idemnet.datasets.files import shown, write_whole
+from idemnet.datasets.published import publish, published_fingerprint, read_manifest
+from idemnet.datasets.report import list_files, write_files
+from idemnet.errors import BadInputError
+from idemnet.recipes import Outcome, Recipe, StudyResults
+
+RESULTS = "results.json"
+
+
+class StudyDataset(AbstractDataset[Recipe, StudyResults]):
+    """What a study publishes: results.json, tables, a figure."""
+
+    def __init__(self, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._folder = Path(filepath)
+        self.metadata = metadata
+
+    def load(self) -> StudyResults:
+        read_manifest(self._folder)
+        return _read(self._folder)
+
+    def save(self, data: Recipe) -> None:
+        publish(self._folder, data, write_files, list_files)
+
+    def _exists(self) -> bool:
+        return published_fingerprint(self._folder) is not None
+
+    def _describe(self) -> dict[str, Any]:
+        return {"folder": str(self._folder)}
+
+
+class StudiesDataset(AbstractDataset[NoReturn, Mapping[str, StudyResults]]):
+    """Every study that was run, by name."""
+
+    def __init__(self, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._folder = Path(filepath)
+        self.metadata = metadata
+
+    def load(self) -> Mapping[str, StudyResults]:
+        return {
+            place.parent.name: _read(place.parent)
+            for place in sorted(self._folder.glob(f"[!.]*/{RESULTS}"))
+        }
+
+    def save(self, data: NoReturn) -> NoReturn:
+        raise DatasetError("each study publishes its own results")
+
+    def _describe(self) -> dict[str, Any]:
+        return {"folder": str(self._folder)}
+
+
+class PageDataset(AbstractDataset[str, str]):
+    """One self-contained page."""
+
+    def __init__(self, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._path = Path(filepath)
+        self.metadata = metadata
+
+    def load(self) -> str:
+        return self._path.read_text(encoding="utf-8")
+
+    def save(self, data: str) -> None:
+        write_whole(self._path, [data.encode()])
+
+    def _exists(self) -> bool:
+        return self._path.is_file()
+
+    def _describe(self) -> dict[str, Any]:
+        return {"path": str(self._path)}
+
+
+def _read(folder: Path) -> StudyResults:
+    try:
+        stored = json.loads((folder / RESULTS).read_bytes())
+        return StudyResults(
+            stored["name"],
+            stored["task"],
+            stored["dataset"],
+            [Outcome(**outcome) for outcome in stored["outcomes"]],
+        )
+    except (ValueError, KeyError, TypeError):
+        raise BadInputError(f"{shown(folder / RESULTS)}: is not what a study has written") from None

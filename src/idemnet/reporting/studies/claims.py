@@ -1,0 +1,143 @@
+"""What the paper claims, and whether the figures say so: with every seed, with some, with none."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from idemnet.reporting.studies import numbers
+from idemnet.reporting.studies.layouts import by_level, by_noise
+from idemnet.reporting.studies.numbers import Cells, Measure, Metrics
+from idemnet.reporting.words import is_identity, signed
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One cell is better than another, by a measure."""
+
+    text: str
+    better: str
+    worse: str
+    measure: Measure
+    """The higher, the better."""
+    unit: str = "dB"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    claim: str
+    difference: str
+    verdict: str
+
+
+NETWORKS = {"idempotent": "the idempotent network", "dmphn": "DMPHN", "mtrnn": "MT-RNN"}
+
+
+def _kept(metrics: Metrics) -> float:
+    return -numbers.loss(metrics)
+
+
+def _stays(metrics: Metrics) -> float:
+    """How little a second pass changes, of 255."""
+    return -float(metrics["iterations"]["second"]["sum"][-1])
+
+
+def _raises_psnr(networks: Sequence[str]) -> list[Claim]:
+    return [
+        Claim(
+            f"The constraint raises the PSNR of {NETWORKS[one]}",
+            one, f"{one}_without", numbers.psnr,
+        )
+        for one in networks
+    ]  # fmt: skip
+
+
+def _keeps_psnr(networks: Sequence[str]) -> list[Claim]:
+    return [
+        Claim(
+            f"With the constraint {NETWORKS[one]} loses less by repeating",
+            one, f"{one}_without", _kept,
+        )
+        for one in networks
+    ]  # fmt: skip
+
+
+ABLATION = [
+    Claim("Two iterations restore better than one", "b", "a", numbers.psnr),
+    Claim("Four iterations restore better than two", "c", "b", numbers.psnr),
+    Claim("Six iterations restore better than four", "d", "c", numbers.psnr),
+    Claim("Eight iterations restore better than six", "e", "d", numbers.psnr),
+    Claim("Feature map recurrence helps", "f", "d", numbers.psnr),
+    Claim("Latent code recurrence helps, without the constraint", "i", "f", numbers.psnr),
+    Claim("Latent code recurrence helps, with it", "l", "h", numbers.psnr),
+    Claim("A second pass without the idempotent loss harms", "i", "j", numbers.psnr),
+    Claim("The idempotent loss mends that", "l", "j", numbers.psnr),
+    Claim("The constraint raises PSNR", "l", "i", numbers.psnr),
+    Claim("Two passes in training are about as good as three", "l", "k", numbers.psnr),
+    Claim("Eight iterations restore better than six, with the constraint", "m", "l", numbers.psnr),
+]
+
+CLAIMS: Mapping[str, Sequence[Claim]] = {
+    "gopro": [
+        *_raises_psnr(["idempotent", "dmphn", "mtrnn"]),
+        Claim("The idempotent network restores better than DMPHN", "idempotent", "dmphn_without",
+              numbers.psnr),
+        Claim("It restores better than MT-RNN", "idempotent", "mtrnn_without", numbers.psnr),
+    ],
+    "ablation": ABLATION,
+    "constraint": [
+        *_raises_psnr(["dmphn", "mtrnn", "idempotent"]),
+        *_keeps_psnr(["dmphn", "mtrnn", "idempotent"]),
+    ],
+    "repeat": [
+        *_keeps_psnr(["idempotent", "dmphn", "mtrnn"]),
+        Claim("Images that DMPHN restored lose less in the idempotent network than in DMPHN",
+              "idempotent_after_dmphn", "dmphn_after_dmphn", numbers.gain),
+        Claim("Images that MT-RNN restored lose less in the idempotent network than in MT-RNN",
+              "idempotent_after_mtrnn", "mtrnn_after_mtrnn", numbers.gain),
+    ],
+    "iterations": [
+        Claim("A second pass changes less in the idempotent network than in MT-RNN", "idempotent",
+              "mtrnn_without", _stays, "of 255"),
+    ],
+    "dehaze": [*_raises_psnr(["idempotent"]), *_keeps_psnr(["idempotent"])],
+    "derain": [*_raises_psnr(["idempotent"]), *_keeps_psnr(["idempotent"])],
+}  # fmt: skip
+
+
+def judge(cells: Cells) -> list[Verdict]:
+    """Say of each claim whether it holds in a study's figures."""
+    return [_judge(cells, claim) for claim in _claims(cells)]
+
+
+def _claims(cells: Cells) -> Iterator[Claim]:
+    name = cells.results.name
+    yield from CLAIMS.get(name, ())
+    curves = {"levels": ("level", by_level), "noise": ("noise", by_noise)}
+    if name in curves and cells.any_metrics:
+        word, curve = curves[name]
+        for key in curve(cells.any_metrics):
+            yield Claim(
+                f"The constraint raises PSNR at {word} {key}", "idempotent", "idempotent_without",
+                lambda metrics, key=key, curve=curve: curve(metrics)[key],  # type: ignore[misc]
+            )  # fmt: skip
+
+
+def _judge(cells: Cells, claim: Claim) -> Verdict:
+    better, worse = cells.metrics(claim.better), cells.metrics(claim.worse)
+    seeds = sorted(better.keys() & worse.keys())
+    if not seeds:
+        return Verdict(claim.text, "", "not measured")
+    differences = [claim.measure(better[seed]) - claim.measure(worse[seed]) for seed in seeds]
+    holding = sum(one > 0 for one in differences)
+    if holding == len(seeds):
+        verdict = "holds"
+    elif holding == 0:
+        verdict = "does not hold"
+    else:
+        verdict = "open"
+    of = f"{holding} of {len(seeds)} seeds" if len(seeds) > 1 else "one seed"
+    collapsed = sum(is_identity(better[seed]) for seed in seeds)
+    if collapsed:
+        of += f"; collapsed to the identity in {collapsed}"
+        verdict = "does not count"
+    return Verdict(claim.text, f"{signed(fmean(differences), 3)} {claim.unit}", f"{verdict} ({of})")

@@ -1,0 +1,142 @@
+"""Studies: cells train once for all, a kill costs the cell it hits, a failure hides no other."""
+
+import copy
+import csv
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from ..conftest import SMALL, Project
+
+STUDY = {
+    "seeds": 2,
+    "train": {"epochs": 2, "warmup_epochs": 1},
+    "evaluate": {"detailed_images": 1, "samples": 1},
+    "cells": {"broken": {"label": "broken", "weights": "nowhere/weights.safetensors"}},
+    "studies": {
+        "levels": {"cells": ["idempotent_without", "broken", "idempotent"]},
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory) -> Project:
+    """A project in which one study was killed and run again, and another has a failing cell."""
+    project = Project(tmp_path_factory.mktemp("study") / "project")
+    project.set_parameters({**copy.deepcopy(SMALL), "study": STUDY})
+    run = project.start("kedro", "run", "--pipeline=study_noise")
+    evaluations = project.folder / "data/07_model_output/studies"
+    deadline = time.monotonic() + 120
+    while not list(evaluations.glob("[!.]*/manifest.json")):
+        assert run.poll() is None, run.communicate()[0]
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    os.killpg(run.pid, signal.SIGKILL)
+    run.communicate()
+    project.output = project.run("kedro", "run", "--pipeline=study_noise").stdout
+    return project
+
+
+@pytest.fixture(scope="module")
+def failed(studied):
+    return studied.run("kedro", "run", "--pipeline=study_levels", check=False)
+
+
+def folder(project: Project, name: str):
+    return project.folder / "data/08_reporting/studies" / name
+
+
+def outcomes(project: Project, name: str) -> list[dict]:
+    return json.loads((folder(project, name) / "results.json").read_bytes())["outcomes"]
+
+
+def test_killed_it_goes_on_at_the_unfinished_cell(studied):
+    first, second = studied.output.split("seed 0 (2 of 4)")
+    assert "done before, nothing to do" in first
+    assert "unchanged, nothing to do" in first.split("seed 0 (1 of 4)")[1]  # its evaluation
+    assert "2 steps" not in first
+
+
+def test_every_cell_is_measured_with_every_seed(studied):
+    found = [(one["cell"], one["seed"]) for one in outcomes(studied, "noise")]
+    assert found == [
+        ("idempotent_without", 0), ("idempotent", 0), ("idempotent_without", 1), ("idempotent", 1),
+    ]  # fmt: skip
+    settings = [one["settings"] for one in outcomes(studied, "noise")]
+    assert [one["train.times"] for one in settings] == [1, 2, 1, 2]
+    assert [one["train.seed"] for one in settings] == [0, 0, 1, 1]
+    psnr = [one["metrics"]["restored"]["psnr"] for one in outcomes(studied, "noise")]
+    assert len(set(psnr)) == 4
+
+
+def test_its_files(studied):
+    names = {path.name for path in folder(studied, "noise").iterdir()}
+    assert {"table.csv", "table.md", "figure.svg", "results.json"} <= names
+    rows = list(csv.DictReader((folder(studied, "noise") / "table.csv").open()))
+    assert [row["noise"] for row in rows] == ["0", "10"]
+    found = [one["metrics"]["noise"]["10"]["restored"]["psnr"]
+             for one in outcomes(studied, "noise") if one["cell"] == "idempotent"]  # fmt: skip
+    assert float(rows[1]["idempotent, with the constraint"]) == pytest.approx(sum(found) / 2)
+    assert rows[1]["paper: with the constraint"] == "29.66"
+
+
+def test_a_failing_cell_is_named_and_hides_no_other(studied, failed):
+    assert failed.returncode == 1
+    assert "2 of 6 cells failed: broken (seed 0), broken (seed 1)" in failed.stderr
+    kept = {one["cell"]: one["failure"] for one in outcomes(studied, "levels")}
+    assert "nowhere/weights.safetensors: is not there" in kept["broken"]
+    assert kept["idempotent"] == kept["idempotent_without"] == ""
+    text = (folder(studied, "levels") / "table.md").read_text()
+    assert "| failed |" in text
+    assert "broken, seed 1: BadInputError" in text
+
+
+def test_cells_of_other_studies_are_not_trained_again(failed):
+    assert failed.stdout.count("done before, nothing to do") == 4
+    assert "GMAC per step" not in failed.stdout
+
+
+def test_one_page_shows_every_study_that_was_run(studied, failed):
+    page = (studied.folder / "data/08_reporting/studies.html").read_text()
+    assert 'id="levels"' in page
+    assert 'id="noise"' in page
+    assert 'id="ablation"' not in page
+    assert page.count("<svg") == 2
+
+
+def test_cells_are_runs_below_their_study_in_mlflow(studied, failed):
+    import mlflow
+
+    client = mlflow.MlflowClient(f"sqlite:///{studied.folder}/mlflow.db")
+    experiment = client.get_experiment_by_name("idemnet-studies")
+    runs = client.search_runs([experiment.experiment_id])
+    parents = {run.info.run_id: run.info.run_name for run in runs
+               if "mlflow.parentRunId" not in run.data.tags}  # fmt: skip
+    assert sorted(parents.values()) == ["study-levels", "study-noise"]
+    children = [
+        (parents[run.data.tags["mlflow.parentRunId"]], run.info.run_name, run.info.status)
+        for run in runs
+        if "mlflow.parentRunId" in run.data.tags
+    ]
+    cells = [f"{cell}-{seed}" for cell in ("idempotent", "idempotent_without") for seed in (0, 1)]
+    assert sorted(children) == sorted(
+        [(study, cell, "FINISHED") for study in parents.values() for cell in cells]
+        + [("study-levels", f"broken-{seed}", "FAILED") for seed in (0, 1)]
+    )
+    [one] = [run for run in runs if run.info.run_name == "idempotent-1"
+             and parents[run.data.tags["mlflow.parentRunId"]] == "study-noise"]  # fmt: skip
+    [psnr] = [one["metrics"]["restored"]["psnr"] for one in outcomes(studied, "noise")
+              if (one["cell"], one["seed"]) == ("idempotent", 1)]  # fmt: skip
+    assert one.data.metrics["test/restored/psnr"] == pytest.approx(psnr)
+
+
+def test_a_cell_that_cannot_be_trained_is_refused_before_anything_runs(project):
+    wrong = {"cells": {"idempotent": {"label": "x", "train": {"epochs": 0}}}}
+    project.set_parameters({**copy.deepcopy(SMALL), "study": wrong})
+    result = project.run("kedro", "run", "--pipeline=study_noise", check=False)
+    assert result.returncode == 1
+    assert "study.cells.idempotent.train.epochs: Input should be greater than 0" in result.stderr
+    assert not (project.folder / "data").exists()
