@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from idemnet.datasets.images import ImageFile, write_image
 from idemnet.evaluation.job import EvaluationJob
 from idemnet.machine import cores
+from idemnet.models.network import Network
 from idemnet.parameters import EvaluateParameters
 from idemnet.recipes import Pair
 
@@ -40,8 +41,8 @@ class Identity(nn.Module):
         return [image]
 
 
-class FreeJob(EvaluationJob):
-    def build_model(self) -> nn.Module:
+class FreeNetwork(Network):
+    def build(self, device: str) -> nn.Module:
         return Identity()
 
 
@@ -65,7 +66,7 @@ def make_pairs(place: Path, count: int) -> tuple[Pair, ...]:
 
 def evaluate(pairs: tuple[Pair, ...], detailed: int) -> None:
     parameters = EvaluateParameters(protocol="gopro", detailed_images=detailed, device="cpu")
-    job = FreeJob(pairs, "identity", {}, {}, parameters, "cpu")
+    job = EvaluationJob(pairs, FreeNetwork("identity", {}, {}), parameters, "cpu")
     for _ in job.make([name for name in job.names if name.startswith("image")]):
         pass
 

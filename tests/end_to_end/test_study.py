@@ -2,6 +2,7 @@
 
 import copy
 import csv
+import io
 import json
 import os
 import signal
@@ -54,7 +55,7 @@ def outcomes(project: Project, name: str) -> list[dict]:
 
 
 def test_killed_it_goes_on_at_the_unfinished_cell(studied):
-    first, second = studied.output.split("seed 0 (2 of 4)")
+    first, _ = studied.output.split("seed 0 (2 of 4)")
     assert "done before, nothing to do" in first
     assert "unchanged, nothing to do" in first.split("seed 0 (1 of 4)")[1]  # its evaluation
     assert "2 steps" not in first
@@ -75,7 +76,8 @@ def test_every_cell_is_measured_with_every_seed(studied):
 def test_its_files(studied):
     names = {path.name for path in folder(studied, "noise").iterdir()}
     assert {"table.csv", "table.md", "figure.svg", "results.json"} <= names
-    rows = list(csv.DictReader((folder(studied, "noise") / "table.csv").open()))
+    table = (folder(studied, "noise") / "table.csv").read_text()
+    rows = list(csv.DictReader(io.StringIO(table)))
     assert [row["noise"] for row in rows] == ["0", "10"]
     found = [one["metrics"]["noise"]["10"]["restored"]["psnr"]
              for one in outcomes(studied, "noise") if one["cell"] == "idempotent"]  # fmt: skip
