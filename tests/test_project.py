@@ -9,7 +9,7 @@ from kedro.config import OmegaConfigLoader
 from kedro.io import DataCatalog
 
 from idemnet.evaluation.protocols import FITTING, check_fits
-from idemnet.parameters import TrainParameters
+from idemnet.parameters import SourceParameters, TrainParameters
 from idemnet.pipeline_registry import register_pipelines
 from idemnet.pipelines.restoration import SYNTHESIZE
 from idemnet.studies import STUDIES, StudyParameters
@@ -109,8 +109,9 @@ def test_the_parameters_of_every_environment_are_valid(env):
     from idemnet.hooks import describe_faults, describe_wrong_cells
 
     parameters = loader(env)["parameters"]
-    assert set(parameters) == {*TASKS, "study"}
-    for name, group in {**TASKS, "study": StudyParameters}.items():
+    groups = {**TASKS, "study": StudyParameters, "realblur": SourceParameters}
+    assert set(parameters) == set(groups)
+    for name, group in groups.items():
         assert describe_faults(name, group, parameters[name]) == []
     assert describe_wrong_cells(parameters) == []
 

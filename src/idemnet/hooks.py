@@ -12,7 +12,7 @@ from kedro.framework.hooks import hook_impl
 from pydantic import ValidationError
 
 from idemnet.errors import BadInputError
-from idemnet.parameters import Parameters
+from idemnet.parameters import Parameters, SourceParameters
 from idemnet.studies import STUDIES, StudyParameters
 from idemnet.tasks import TASKS
 
@@ -23,7 +23,11 @@ class ParameterHooks:
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
         parameters = context.config_loader["parameters"]
-        known: dict[str, type[Parameters]] = {**TASKS, "study": StudyParameters}
+        known: dict[str, type[Parameters]] = {
+            **TASKS,
+            "study": StudyParameters,
+            "realblur": SourceParameters,
+        }
         faults = [f"  {key}: is no task" for key in parameters if key not in known]
         for name, group in known.items():
             faults += describe_faults(name, group, parameters.get(name, {}))

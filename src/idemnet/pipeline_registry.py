@@ -1,7 +1,7 @@
 from kedro.pipeline import Pipeline
 
 from idemnet.pipelines.restoration import SYNTHESIZE, create_pipeline
-from idemnet.pipelines.study import create_study
+from idemnet.pipelines.study import create_realblur, create_study
 from idemnet.studies import STUDIES
 
 
@@ -18,4 +18,9 @@ def register_pipelines() -> dict[str, Pipeline]:
         pipelines[f"evaluate_{task}"] = whole.only_nodes_with_tags("evaluate", "report")
     for name, task in STUDIES.items():
         pipelines[f"study_{name}"] = pipelines[f"prepare_{task}"] + create_study(name, task)
+    pipelines["study_realblur"] = (
+        pipelines["prepare_deblur"]
+        + create_realblur()
+        + create_study("realblur", "deblur", "realblur_pairs")
+    )
     return {"__default__": pipelines["train_deblur"], **pipelines}

@@ -228,6 +228,8 @@ class Outcome:
     cell: str
     label: str
     seed: int
+    sequence: str = ""
+    """Which test images: all, or those of one sequence."""
     after: str | None = None
     """The cell whose restored images it was given, if they were not the degraded ones."""
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -11,7 +11,18 @@ from pydantic import Field, PositiveInt, model_validator
 from idemnet.parameters import EvaluateParameters, Parameters, TrainParameters
 
 STUDIES: Mapping[str, str] = dict.fromkeys(
-    ("gopro", "levels", "ablation", "constraint", "repeat", "iterations", "noise", "speed"),
+    (
+        "gopro",
+        "realblur",
+        "levels",
+        "ablation",
+        "constraint",
+        "repeat",
+        "iterations",
+        "noise",
+        "thermal",
+        "speed",
+    ),
     "deblur",
 ) | {"dehaze": "dehaze", "derain": "derain"}
 """The task of each study, by name."""
@@ -29,6 +40,8 @@ class CellParameters(Parameters):
     """What differs from its task's training."""
     weights: str | None = None
     """Path of a weights.safetensors, its card beside it, taken instead of a training."""
+    single_channel: bool = False
+    """Try it on the brightness alone, as of a thermal camera."""
     after: str | None = None
     """Another cell: this one restores what that one has restored."""
 
@@ -42,6 +55,8 @@ class CellsParameters(Parameters):
     """What differs in all of them from their task's training."""
     evaluate: Changes = {}
     """What differs from their task's evaluation."""
+    sequences_apart: bool = False
+    """Score every sequence of the test split by itself; of several test sets, each is one."""
 
 
 class StudyParameters(Parameters):

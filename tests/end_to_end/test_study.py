@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import signal
 import time
 
@@ -19,6 +20,7 @@ STUDY = {
     "cells": {"broken": {"label": "broken", "weights": "nowhere/weights.safetensors"}},
     "studies": {
         "levels": {"cells": ["idempotent_without", "broken", "idempotent"]},
+        "realblur": {"cells": ["idempotent"]},
     },
 }  # fmt: skip
 
@@ -55,9 +57,9 @@ def outcomes(project: Project, name: str) -> list[dict]:
 
 
 def test_killed_it_goes_on_at_the_unfinished_cell(studied):
-    first, _ = studied.output.split("seed 0 (2 of 4)")
+    first, _ = studied.output.split("(2 of 4)")
     assert "done before, nothing to do" in first
-    assert "unchanged, nothing to do" in first.split("seed 0 (1 of 4)")[1]  # its evaluation
+    assert "unchanged, nothing to do" in first.split("(1 of 4)")[1]  # its evaluation
     assert "2 steps" not in first
 
 
@@ -133,6 +135,38 @@ def test_cells_are_runs_below_their_study_in_mlflow(studied, failed):
     [psnr] = [one["metrics"]["restored"]["psnr"] for one in outcomes(studied, "noise")
               if (one["cell"], one["seed"]) == ("idempotent", 1)]  # fmt: skip
     assert one.data.metrics["test/restored/psnr"] == pytest.approx(psnr)
+
+
+def test_realblur_is_scored_set_by_set_with_weights_that_never_saw_it(studied, failed):
+    place = studied.folder / "realblur"
+    pairs = json.loads(
+        (studied.folder / "data/03_primary/deblur/builtin/manifest.json").read_bytes()
+    )
+    tests = [pair for pair in pairs["about"]["pairs"] if pair["split"] == "test"]
+    for name, pair in zip(("RealBlur_J", "RealBlur_R"), tests, strict=False):
+        for role, file in (("input", pair["degraded"]), ("target", pair["clean"])):
+            (place / "test" / name / role).mkdir(parents=True)
+            shutil.copy(
+                studied.folder / "data/03_primary/deblur/builtin" / file,
+                place / "test" / name / role / "1.png",
+            )
+    missing = studied.run("kedro", "run", "--pipeline=study_realblur", check=False)
+    assert missing.returncode == 1
+    assert "folder.path must say where the data is" in missing.stderr
+    done = studied.run(
+        "kedro", "run", "--pipeline=study_realblur", f"--params=realblur.folder.path={place}"
+    )
+    assert "GMAC per step" not in done.stdout
+    found = {
+        (one["sequence"], one["seed"]): one["metrics"] for one in outcomes(studied, "realblur")
+    }
+    assert found.keys() == {
+        (name, seed) for name in ("RealBlur_J", "RealBlur_R") for seed in (0, 1)
+    }
+    assert {metrics["protocol"] for metrics in found.values()} == {"realblur"}
+    text = (folder(studied, "realblur") / "table.md").read_text()
+    assert "| idempotent, with the constraint: RealBlur_R |" in text
+    assert "| 35.86 | 0.951 |" in text
 
 
 def test_a_cell_that_cannot_be_trained_is_refused_before_anything_runs(project):

@@ -16,7 +16,8 @@ class Claim:
 
     text: str
     better: str
-    worse: str
+    worse: str | None
+    """None: better than nothing at all."""
     measure: Measure
     """The higher, the better."""
     unit: str = "dB"
@@ -99,6 +100,13 @@ CLAIMS: Mapping[str, Sequence[Claim]] = {
         Claim("A second pass changes less in the idempotent network than in MT-RNN", "idempotent",
               "mtrnn_without", _stays, "of 255"),
     ],
+    "realblur": _raises_psnr(["idempotent"]),
+    "thermal": [
+        Claim("One channel is restored too, with the constraint", "idempotent_grey",
+              None, numbers.gain),
+        Claim("With the constraint one channel loses less by repeating", "idempotent_grey",
+              "idempotent_without_grey", _kept),
+    ],
     "dehaze": [*_raises_psnr(["idempotent"]), *_keeps_psnr(["idempotent"])],
     "derain": [*_raises_psnr(["idempotent"]), *_keeps_psnr(["idempotent"])],
 }  # fmt: skip
@@ -106,7 +114,7 @@ CLAIMS: Mapping[str, Sequence[Claim]] = {
 
 def judge(cells: Cells) -> list[Verdict]:
     """Say of each claim whether it holds in a study's figures."""
-    return [_judge(cells, claim) for claim in _claims(cells)]
+    return [_judge(cells, claim, on) for claim in _claims(cells) for on in cells.sequences]
 
 
 def _claims(cells: Cells) -> Iterator[Claim]:
@@ -122,12 +130,18 @@ def _claims(cells: Cells) -> Iterator[Claim]:
             )  # fmt: skip
 
 
-def _judge(cells: Cells, claim: Claim) -> Verdict:
-    better, worse = cells.metrics(claim.better), cells.metrics(claim.worse)
+def _judge(cells: Cells, claim: Claim, sequence: str) -> Verdict:
+    on = f"@{sequence}" if sequence else ""
+    text = f"{claim.text} ({sequence})" if sequence else claim.text
+    better = cells.metrics(claim.better + on)
+    worse = cells.metrics(claim.worse + on) if claim.worse else better
     seeds = sorted(better.keys() & worse.keys())
     if not seeds:
-        return Verdict(claim.text, "", "not measured")
-    differences = [claim.measure(better[seed]) - claim.measure(worse[seed]) for seed in seeds]
+        return Verdict(text, "", "not measured")
+    differences = [
+        claim.measure(better[seed]) - (claim.measure(worse[seed]) if claim.worse else 0)
+        for seed in seeds
+    ]
     holding = sum(one > 0 for one in differences)
     if holding == len(seeds):
         verdict = "holds"
@@ -140,4 +154,4 @@ def _judge(cells: Cells, claim: Claim) -> Verdict:
     if collapsed:
         of += f"; collapsed to the identity in {collapsed}"
         verdict = "does not count"
-    return Verdict(claim.text, f"{signed(fmean(differences), 3)} {claim.unit}", f"{verdict} ({of})")
+    return Verdict(text, f"{signed(fmean(differences), 3)} {claim.unit}", f"{verdict} ({of})")

@@ -119,7 +119,9 @@ def _scatter(cells: Cells) -> Figure:
 
 
 DRAWINGS: Mapping[str, Callable[[Cells], Figure]] = {
-    **dict.fromkeys(("gopro", "ablation", "constraint", "dehaze", "derain"), _bars),
+    **dict.fromkeys(
+        ("gopro", "realblur", "ablation", "constraint", "dehaze", "derain", "thermal"), _bars
+    ),
     "levels": _lines("level (frames averaged)", by_level),
     "noise": _lines("noise (standard deviation, of 255)", by_noise),
     "repeat": _lines("pass", by_pass),

@@ -1,7 +1,7 @@
 """The table of each study: whose rows are cells, or levels, passes, iterations and noise."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from idemnet.reporting import paper
@@ -50,22 +50,32 @@ class ByCell:
     """A table with a row for each cell."""
 
     columns: tuple[Column, ...]
-    paper: PaperTable
-    paper_columns: tuple[str, ...]
-    paper_rows: Mapping[str, str]
+    paper: PaperTable | None = None
+    paper_columns: tuple[str, ...] = ()
+    paper_rows: Mapping[str, str] = field(default_factory=dict)
+    """By cell."""
+    of_sequence: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of the paper's columns, those about one sequence, where each is scored apart."""
 
     def __call__(self, cells: Cells) -> list[StudyTable]:
+        apart = cells.sequences != [""]
+        theirs = next(iter(self.of_sequence.values()), ()) if apart else self.paper_columns
         rows = [
             (
-                cells.labels[cell],
-                *(cells.numbers(cell, one.measure, one.digits) for one in self.columns),
-                *(self.paper.figure(self.paper_rows.get(cell, ""), one)
-                  for one in self.paper_columns),
+                cells.labels[name],
+                *(cells.numbers(name, one.measure, one.digits) for one in self.columns),
+                *self._of_paper(*name.partition("@")[::2], len(theirs)),
             )
-            for cell in cells.names
-        ]  # fmt: skip
-        head = ("network", *(one.head for one in self.columns), *map(_of_paper, self.paper_columns))
+            for name in cells.names
+        ]
+        head = ("network", *(one.head for one in self.columns), *map(_of_paper, theirs))
         return [StudyTable(head, tuple(rows), self.paper)]
+
+    def _of_paper(self, cell: str, sequence: str, wanted: int) -> list[str]:
+        columns = self.of_sequence.get(sequence, ()) if sequence else self.paper_columns
+        if self.paper is None or not columns:
+            return [""] * wanted
+        return [self.paper.figure(self.paper_rows.get(cell, ""), one) for one in columns]
 
 
 @dataclass(frozen=True)
@@ -202,6 +212,12 @@ LAYOUTS: Mapping[str, Callable[[Cells], list[StudyTable]]] = {
         ("PSNR, dB", "SSIM", "parameters", "seconds"),
         OURS | PEERS,
     ),
+    "realblur": ByCell(
+        (PSNR, GAIN, SSIM),
+        paper.REALBLUR,
+        of_sequence={f"RealBlur_{one}": (f"{one}: PSNR, dB", f"{one}: SSIM") for one in "JR"},
+        paper_rows=OURS | PEERS,
+    ),
     "levels": ByKey(
         "level",
         by_level,
@@ -226,7 +242,14 @@ LAYOUTS: Mapping[str, Callable[[Cells], list[StudyTable]]] = {
         "noise", by_noise, paper.NOISE, {"idempotent_without": WITHOUT, "idempotent": WITH}
     ),
     "dehaze": ByCell(SCORED, paper.DEHAZE, ("PSNR, dB", "SSIM"), OURS),
-    "derain": ByCell(SCORED, paper.DERAIN, ("Test100", "Rain100H", "Rain100L"), OURS),
+    "derain": ByCell(
+        SCORED,
+        paper.DERAIN,
+        ("Test100", "Rain100H", "Rain100L"),
+        OURS,
+        {one: (one,) for one in ("Test100", "Rain100H", "Rain100L")},
+    ),
+    "thermal": ByCell(SCORED),
     "speed": ByCell(
         (PSNR, GAIN, PARAMETERS, MACS, SECONDS),
         paper.SCORES,

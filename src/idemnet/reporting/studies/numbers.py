@@ -6,7 +6,7 @@ from functools import cached_property
 from statistics import fmean, stdev
 from typing import Any
 
-from idemnet.recipes import StudyResults
+from idemnet.recipes import Outcome, StudyResults
 
 Metrics = Mapping[str, Any]
 Measure = Callable[[Metrics], float]
@@ -45,23 +45,33 @@ class Cells:
 
     @cached_property
     def names(self) -> list[str]:
-        return list(dict.fromkeys(outcome.cell for outcome in self.results.outcomes))
+        return list(dict.fromkeys(map(name_of, self.results.outcomes)))
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        return {outcome.cell: outcome.label for outcome in self.results.outcomes}
+        return {
+            name_of(outcome): f"{outcome.label}: {outcome.sequence}"
+            if outcome.sequence
+            else outcome.label
+            for outcome in self.results.outcomes
+        }
+
+    @cached_property
+    def sequences(self) -> list[str]:
+        """Those that were scored apart; one without a name stands for all."""
+        return list(dict.fromkeys(outcome.sequence for outcome in self.results.outcomes))
 
     @cached_property
     def on_restored(self) -> set[str]:
         """Cells that were given what another one has restored."""
-        return {outcome.cell for outcome in self.results.outcomes if outcome.after}
+        return {name_of(outcome) for outcome in self.results.outcomes if outcome.after}
 
     def metrics(self, cell: str) -> dict[int, Metrics]:
         """Give what was measured with each seed."""
         return {
             outcome.seed: outcome.metrics
             for outcome in self.results.outcomes
-            if outcome.cell == cell and outcome.metrics is not None
+            if name_of(outcome) == cell and outcome.metrics is not None
         }
 
     def numbers(self, cell: str, measure: Measure, digits: int = 2) -> Numbers | str:
@@ -97,6 +107,11 @@ class Cells:
             for name, value in trained[0].items()
             if name != "train.seed" and all(one.get(name) == value for one in trained)
         }
+
+
+def name_of(outcome: Outcome) -> str:
+    """Name a cell, and the sequence where it was scored on one."""
+    return f"{outcome.cell}@{outcome.sequence}" if outcome.sequence else outcome.cell
 
 
 def psnr(metrics: Metrics) -> float:

@@ -22,6 +22,7 @@ from idemnet.reporting.words import count, name_of
 
 TITLES: Mapping[str, str] = {
     "gopro": "Each network, with and without the constraint (Table I)",
+    "realblur": "RealBlur, with weights that never saw it (Table II)",
     "levels": "Levels of blur (Table III)",
     "ablation": "What each part is worth (Table IV)",
     "constraint": "The constraint in other networks (Table V)",
@@ -30,6 +31,7 @@ TITLES: Mapping[str, str] = {
     "noise": "With noise (Table VIII)",
     "dehaze": "Dehazing (Table IX)",
     "derain": "Deraining (Table X)",
+    "thermal": "One channel, the same weights (Fig. 7)",
     "speed": "Speed and PSNR (Fig. 1)",
 }
 
@@ -117,12 +119,12 @@ def _measured(cells: Cells) -> str:
 
 
 def _caption(table: StudyTable) -> str:
-    return table.paper.caption if table.paper else ""
+    return f"Columns headed “paper”: {table.paper.caption}." if table.paper else ""
 
 
 def _warning(cells: Cells, papers: list[PaperTable]) -> str:
     metrics = cells.any_metrics
-    if metrics is None or all(may_stand_beside(one, metrics) for one in papers):
+    if metrics is None or not papers or all(may_stand_beside(one, metrics) for one in papers):
         return ""
     return (
         f"Two different measurements: ours on {name_of(metrics['dataset'])} ({metrics['device']}, "

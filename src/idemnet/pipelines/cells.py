@@ -1,0 +1,144 @@
+"""The cells of a study: what each is trained and tried with, and how one is run."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from idemnet.errors import BadInputError
+from idemnet.evaluation.summary import summarise
+from idemnet.parameters import EvaluateParameters, TrainParameters
+from idemnet.pipelines.evaluate import evaluate
+from idemnet.pipelines.given import one_sequence, restored_pairs, single_channel_pairs
+from idemnet.pipelines.train import train
+from idemnet.recipes import (
+    CheckpointStore,
+    Evaluation,
+    EvaluationStore,
+    Outcome,
+    Pairs,
+    Patches,
+    Tracker,
+    TrainedModel,
+    fingerprint,
+    flatten,
+)
+from idemnet.studies import StudyParameters
+
+logger = logging.getLogger(__name__)
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A cell with one seed, on all test images or on one sequence of them."""
+
+    cell: str
+    seed: int
+    sequence: str
+
+    @property
+    def name(self) -> str:
+        return "-".join(filter(None, (self.cell, self.sequence, str(self.seed))))
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study with all that its cells are trained and tried with."""
+
+    name: str
+    task: str
+    parameters: StudyParameters
+    pairs: Pairs
+    patches: Patches
+    train: TrainParameters
+    evaluate: EvaluateParameters
+    checkpoints: CheckpointStore
+    tracker: Tracker
+    evaluations: EvaluationStore
+    recorder: Tracker
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the study as a whole: what it runs on, and its cells."""
+        parts = {"name": self.name, "patches": self.patches.fingerprint}
+        return fingerprint("study", VERSION, self.parameters, self.train, self.evaluate, parts)
+
+    @cached_property
+    def trials(self) -> list[Trial]:
+        """Seed by seed, so that a whole table is there as early as possible."""
+        chosen, sequences = self.parameters.studies[self.name], [""]
+        if chosen.sequences_apart:
+            sequences = sorted({one.sequence for one in self.pairs.pairs if one.split == "test"})
+        return [
+            Trial(cell, seed, sequence)
+            for seed in range(self.parameters.seeds)
+            for cell in chosen.cells
+            for sequence in sequences
+        ]
+
+    def run(self) -> Iterator[Outcome]:
+        """Run every trial; one that fails does not stop the others."""
+        with self.recorder.run(self.fingerprint) as journal:
+            settings = self.parameters.model_dump(exclude={"cells", "studies"})
+            journal.start(f"study-{self.name}", settings, {})
+            parent = journal.id
+        for number, trial in enumerate(self.trials, 1):
+            logger.info("study %s: %s (%d of %d)", self.name, trial.name, number, len(self.trials))
+            yield self._run(trial, parent)
+
+    def _run(self, trial: Trial, parent: str) -> Outcome:
+        about = self.parameters.cells[trial.cell]
+        outcome = Outcome(trial.cell, about.label, trial.seed, trial.sequence, about.after)
+        child = fingerprint("cell", VERSION, self.fingerprint, asdict(trial))
+        tags = {"parent": parent, "study": self.name, "cell": trial.cell}
+        try:
+            trained, evaluation = self._measure(trial)
+        except Exception as error:  # whatever it is, the other cells have a right to be run
+            failure = f"{type(error).__name__}: {error}"
+            explained = isinstance(error, BadInputError)
+            logger.warning(
+                "study %s: %s failed: %s", self.name, trial.name, failure, exc_info=not explained
+            )
+            self._record_failure(child, trial.name, tags, error)
+            return replace(outcome, failure=failure)
+        metrics = summarise(evaluation)
+        settings = dict(flatten(trained.card["training"], "train."))
+        with self.recorder.run(child) as journal:
+            journal.start(trial.name, settings, {**tags, "training": trained.card["fingerprint"]})
+            journal.finish({}, {})
+            journal.evaluated(evaluation.fingerprint, metrics, {})
+        return replace(outcome, settings=settings, metrics=metrics)
+
+    def _measure(self, trial: Trial) -> tuple[TrainedModel, Evaluation]:
+        about, pairs = self.parameters.cells[trial.cell], self.pairs
+        if trial.sequence:
+            pairs = one_sequence(pairs, trial.sequence)
+        if about.single_channel:
+            pairs = single_channel_pairs(pairs)
+        if about.after is not None:
+            pairs = restored_pairs(pairs, self._train(about.after, trial.seed))
+        trained = self._train(trial.cell, trial.seed)
+        settings = self.parameters.evaluation(self.name, self.evaluate)
+        return trained, self.evaluations.make(evaluate(pairs, trained, settings, task=self.task))
+
+    def _train(self, cell: str, seed: int) -> TrainedModel:
+        """Train a cell, or find that it is done."""
+        path = self.parameters.cells[cell].weights
+        if path is not None:
+            weights, card = self.checkpoints.initial_weights(path)
+            return TrainedModel(weights, card, [])
+        settings = self.parameters.training(self.name, cell, seed, self.train)
+        return train(self.patches, settings, self.checkpoints, self.tracker, task=self.task)
+
+    def _record_failure(
+        self, child: str, name: str, tags: Mapping[str, Any], error: Exception
+    ) -> None:
+        try:
+            with self.recorder.run(child) as journal:
+                journal.start(name, {}, tags)
+                raise error
+        except type(error):
+            pass

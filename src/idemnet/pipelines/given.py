@@ -1,0 +1,89 @@
+"""What a study's networks are given instead of the test images themselves."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+import torch
+
+from idemnet.models.device import to_image, to_tensor
+from idemnet.models.network import Network
+from idemnet.recipes import Image, Pairs, StoredImage, TrainedModel, fingerprint
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class ChangedImage:
+    """An image that is changed whenever it is read."""
+
+    image: StoredImage
+    change: Callable[[Image], Image]
+
+    def __call__(self) -> Image:
+        return self.change(self.image())
+
+    @property
+    def name(self) -> str:
+        return self.image.name
+
+    def size(self) -> tuple[int, int]:
+        return self.image.size()
+
+
+@dataclass(frozen=True)
+class Restore:
+    """Restores images, rounded as in files, with a network built when the first one comes."""
+
+    network: Network
+
+    def __call__(self, image: Image) -> Image:
+        with torch.inference_mode():
+            return to_image(self._model(to_tensor([image], "cpu"))[0])
+
+    @cached_property
+    def _model(self) -> torch.nn.Module:
+        return self.network.build("cpu")
+
+
+def restored_pairs(pairs: Pairs, trained: TrainedModel) -> Pairs:
+    """Give the test pairs, but with degraded images that a network has restored."""
+    restored = partial(ChangedImage, change=Restore(Network.of(trained)))
+    return replace(
+        pairs,
+        fingerprint=fingerprint("restored", VERSION, pairs.fingerprint, trained.card["sha256"]),
+        pairs=[
+            replace(pair, degraded=restored(pair.degraded))
+            for pair in pairs.pairs
+            if pair.split == "test"
+        ],
+    )
+
+
+def single_channel_pairs(pairs: Pairs) -> Pairs:
+    """Give the pairs as a camera with one channel would: three equal ones, their brightness."""
+    grey = partial(ChangedImage, change=to_single_channel)
+    return replace(
+        pairs,
+        fingerprint=fingerprint("single channel", VERSION, pairs.fingerprint),
+        pairs=[
+            replace(pair, degraded=grey(pair.degraded), clean=grey(pair.clean))
+            for pair in pairs.pairs
+        ],
+    )
+
+
+def to_single_channel(image: Image) -> Image:
+    """Weigh the colours as ITU-R BT.601 does, and repeat the result in all three channels."""
+    brightness = np.rint(image @ np.array([0.299, 0.587, 0.114]))
+    return np.repeat(brightness[:, :, np.newaxis].astype(np.uint8), 3, axis=2)
+
+
+def one_sequence(pairs: Pairs, sequence: str) -> Pairs:
+    """Give the test pairs of one sequence, as which data sets of several name each of them."""
+    return replace(
+        pairs,
+        fingerprint=fingerprint("sequence", VERSION, pairs.fingerprint, sequence),
+        pairs=[pair for pair in pairs.pairs if (pair.split, pair.sequence) == ("test", sequence)],
+    )
