@@ -1,7 +1,7 @@
 """The cells of a study: what each is trained and tried with, and how one is run."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -79,15 +79,20 @@ class Study:
             for sequence in sequences
         ]
 
-    def run(self) -> Iterator[Outcome]:
+    def run(self) -> list[Outcome]:
         """Run every trial; one that fails does not stop the others."""
         with self.recorder.run(self.fingerprint) as journal:
             settings = self.parameters.model_dump(exclude={"cells", "studies"})
-            journal.start(f"study-{self.name}", settings, {})
+            journal.start(f"study-{self.name}", settings, {"study": self.name})
             parent = journal.id
+        outcomes = []
         for number, trial in enumerate(self.trials, 1):
             logger.info("study %s: %s (%d of %d)", self.name, trial.name, number, len(self.trials))
-            yield self._run(trial, parent)
+            outcomes.append(self._run(trial, parent))
+        failed = sum(outcome.metrics is None for outcome in outcomes)
+        with self.recorder.run(self.fingerprint) as journal:
+            journal.finish({"cells": len(outcomes), "failed": failed}, {})
+        return outcomes
 
     def _run(self, trial: Trial, parent: str) -> Outcome:
         about = self.parameters.cells[trial.cell]

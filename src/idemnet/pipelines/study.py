@@ -49,7 +49,7 @@ def run_study(
         name, task, study, pairs, patches, train, evaluate, checkpoints, tracker, evaluations,
         recorder,
     )  # fmt: skip
-    return StudyResults(name, task, pairs.dataset, list(cells.run()))
+    return StudyResults(name, task, pairs.dataset, cells.run())
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def images_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
     """Write a line an image: scores before and after, and the gain."""
     measures = list(rows[0]["input"])
     head = [f"{when}_{measure}" for when in ("input", "restored") for measure in measures]
-    return _csv(
+    return to_csv(
         ("sequence", "frame", "level", *head, "gain"),
         (
             (
@@ -160,16 +160,17 @@ def images_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
 def repeat_csv(metrics: Metrics) -> bytes:
     curve = metrics["repeat"]
     rows = zip(curve["psnr"], curve["ssim"], strict=True)
-    return _csv(("pass", "psnr", "ssim"), ((number, *row) for number, row in enumerate(rows, 1)))
+    return to_csv(("pass", "psnr", "ssim"), ((number, *row) for number, row in enumerate(rows, 1)))
 
 
 def training_csv(history: Sequence[Mapping[str, float]]) -> bytes:
     """Write a line an epoch; what was not measured in it stays empty."""
     names = list(dict.fromkeys(["epoch", *(name for epoch in history for name in epoch)]))
-    return _csv(names, ([epoch.get(name, "") for name in names] for epoch in history))
+    return to_csv(names, ([epoch.get(name, "") for name in names] for epoch in history))
 
 
-def _csv(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> bytes:
+def to_csv(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> bytes:
+    """Write a table for other programs."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)

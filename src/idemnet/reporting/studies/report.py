@@ -1,7 +1,5 @@
 """A study as files, and all studies as one page."""
 
-import csv
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -17,6 +15,7 @@ from idemnet.reporting.studies.claims import Verdict, judge
 from idemnet.reporting.studies.drawing import draw_figure
 from idemnet.reporting.studies.layouts import Entry, StudyTable, plain, tables_of
 from idemnet.reporting.studies.numbers import Cells
+from idemnet.reporting.tables import to_csv
 from idemnet.reporting.templates import fill
 from idemnet.reporting.words import count, name_of
 
@@ -59,9 +58,11 @@ def make_study_report(results: StudyResults) -> dict[str, bytes]:
     figure = draw_figure(cells)
     section = describe(cells, figure)
     first, *others = section.tables
+    claims = [[one.claim, one.difference, one.verdict] for one in section.verdicts]
     files = {
         "results.json": (json.dumps(asdict(results), indent=1, allow_nan=False) + "\n").encode(),
         "table.csv": _csv(first),
+        "claims.csv": to_csv(["claim", "difference", "verdict"], claims),
         "table.md": fill("study.md.j2", study=section, text=text).encode(),
         "figure.svg": figure,
     }
@@ -135,8 +136,6 @@ def _warning(cells: Cells, papers: list[PaperTable]) -> str:
 
 def _csv(table: StudyTable) -> bytes:
     """Write means and spreads side by side; columns without a spread have none."""
-    content = io.StringIO()
-    writer = csv.writer(content, lineterminator="\n")
     spread = [any(not isinstance(row[at], str) for row in table.rows)
               for at in range(len(table.head))]  # fmt: skip
     head = [
@@ -144,11 +143,12 @@ def _csv(table: StudyTable) -> bytes:
         for at, one in enumerate(table.head)
         for name in ([one, f"{one} (spread)"] if spread[at] else [one])
     ]
-    writer.writerow(head)
-    for row in table.rows:
-        writer.writerow(
+    rows = (
+        [
             value
             for at, entry in enumerate(row)
             for value in (plain(entry) if spread[at] else plain(entry)[:1])
-        )
-    return content.getvalue().encode()
+        ]
+        for row in table.rows
+    )
+    return to_csv(head, rows)
