@@ -371,7 +371,30 @@ class TrainParameters(Parameters):
         return self
 
 
-class EvaluateParameters(Parameters):
+class TilingParameters(Parameters):
+    """How pictures that are too large to be restored at once are cut up."""
+
+    tile: Annotated[int, Field(ge=64, le=32768)] = 512
+    """Larger images are restored in tiles of at most this many pixels a side."""
+    tile_overlap: Annotated[int, Field(ge=0, le=1024)] = 64
+    """Pixels that neighbouring tiles share, across which one fades into the next."""
+
+    @model_validator(mode="after")
+    def _tiles_get_on(self) -> Self:
+        if self.tile_overlap >= self.tile:
+            raise ValueError(f"tile_overlap = {self.tile_overlap} must be below tile = {self.tile}")
+        return self
+
+
+class RestoreParameters(TilingParameters):
+    """How pictures from the inbox are restored."""
+
+    passes: Annotated[int, Field(ge=1, le=100)] = 1
+    """Restorations one after the other."""
+    device: Literal["auto", "cuda", "mps", "cpu"] = "auto"
+
+
+class EvaluateParameters(TilingParameters):
     """How results are scored."""
 
     protocol: ProtocolName
@@ -392,12 +415,4 @@ class EvaluateParameters(Parameters):
     """Images, evenly spread, whose pictures are kept for the report."""
     tile: Annotated[int, Field(ge=64, le=32768)] = 2048
     """Larger images are restored in tiles of at most this many pixels a side."""
-    tile_overlap: Annotated[int, Field(ge=0, le=1024)] = 64
-    """Pixels that neighbouring tiles share, across which one fades into the next."""
     device: Literal["auto", "cuda", "mps", "cpu"] = "auto"
-
-    @model_validator(mode="after")
-    def _tiles_get_on(self) -> Self:
-        if self.tile_overlap >= self.tile:
-            raise ValueError(f"tile_overlap = {self.tile_overlap} must be below tile = {self.tile}")
-        return self

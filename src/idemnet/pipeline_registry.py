@@ -1,12 +1,12 @@
 from kedro.pipeline import Pipeline
 
-from idemnet.pipelines.restoration import SYNTHESIZE, create_pipeline
+from idemnet.pipelines.restoration import SYNTHESIZE, create_pipeline, create_restoring
 from idemnet.pipelines.study import create_realblur, create_study
 from idemnet.studies import STUDIES
 
 
 def register_pipelines() -> dict[str, Pipeline]:
-    """Name the pipelines: prepare_, train_, evaluate_<task> and study_<name>.
+    """Name the pipelines: prepare_, train_, evaluate_, restore_<task> and study_<name>.
 
     train_deblur is the default.
     """
@@ -16,6 +16,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         pipelines[f"prepare_{task}"] = whole.only_nodes_with_tags("download", "synthesize", "crop")
         pipelines[f"train_{task}"] = whole
         pipelines[f"evaluate_{task}"] = whole.only_nodes_with_tags("evaluate", "report")
+        pipelines[f"restore_{task}"] = create_restoring(task)
     for name, task in STUDIES.items():
         pipelines[f"study_{name}"] = pipelines[f"prepare_{task}"] + create_study(name, task)
     pipelines["study_realblur"] = (

@@ -26,6 +26,42 @@ Depth = NDArray[np.float32]
 
 LazyDepth = Callable[[], Depth]
 
+
+@dataclass(frozen=True)
+class Metadata:
+    """What a picture's file says beside its pixels."""
+
+    exif: bytes | None = None
+    icc: bytes | None = None
+    dpi: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Photo:
+    """A picture with all that restoring must not lose."""
+
+    pixels: NDArray[np.float32]
+    """(height, width, 3), RGB, 0 to 1; grey as three equal channels."""
+    alpha: NDArray[Any] | None = None
+    """(height, width), of the file's own type."""
+    grey: bool = False
+    bits: int = 8
+    metadata: Metadata = Metadata()
+
+
+LazyPhoto = Callable[[], Photo]
+
+
+@dataclass(frozen=True)
+class Inbox:
+    """Pictures to restore, by name."""
+
+    fingerprint: str
+    place: str
+    """Where they are, for people."""
+    pictures: Mapping[str, LazyPhoto]
+
+
 Split = Literal["train", "validation", "test"]
 
 

@@ -12,6 +12,7 @@ from idemnet.parameters import (
     HazeParameters,
     Parameters,
     RainParameters,
+    RestoreParameters,
     SourceParameters,
     TrainParameters,
 )
@@ -24,6 +25,7 @@ class TaskParameters(Parameters):
     crop: CropParameters
     train: TrainParameters
     evaluate: EvaluateParameters
+    restore: RestoreParameters = RestoreParameters()
 
     @model_validator(mode="after")
     def _crops_come_out_of_patches(self) -> Self:

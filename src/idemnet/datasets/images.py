@@ -41,6 +41,8 @@ FORMATS = {
 MAX_PIXELS = 128_000_000
 PNG_START = b"\x89PNG\r\n\x1a\n"
 PNG_UP = 2
+PNG_COLOURS = {1: 0, 2: 4, 3: 2, 4: 6}
+"""What the format calls so many channels."""
 PNG_END = b"IEND\xaeB`\x82"
 PNG_SIXTEEN_BIT_COLOUR = {(16, 2), (16, 6)}
 
@@ -50,8 +52,8 @@ def is_image(path: Path) -> bool:
     return path.suffix.lower() in FORMATS and not path.name.startswith(".")
 
 
-def open_image(file: BinaryIO, name: str) -> PillowImage.Image:
-    """Read the header and refuse what must not be decoded."""
+def open_image(file: BinaryIO, name: str, *, deep: bool = False) -> PillowImage.Image:
+    """Read the header and refuse what must not be decoded; `deep`: 16-bit colour may be."""
     head = file.read(26)
     file.seek(0)
     suffix = Path(name).suffix.lower()
@@ -67,7 +69,7 @@ def open_image(file: BinaryIO, name: str) -> PillowImage.Image:
         size = f"{image.width}x{image.height}"
         raise BadInputError(f"{name}: {size} pixels are more than {MAX_PIXELS:,}")
     # Pillow would silently keep only the upper eight bits of these.
-    if image.format == "PNG" and tuple(head[24:]) in PNG_SIXTEEN_BIT_COLOUR:
+    if not deep and image.format == "PNG" and tuple(head[24:]) in PNG_SIXTEEN_BIT_COLOUR:
         raise BadInputError(f"{name}: 16-bit colour is not supported, convert it to 8 bits")
     return image
 
@@ -121,8 +123,10 @@ def decode_depth(data: bytes, name: str) -> Depth:
     return grey.astype(np.float32) / np.float32(white)
 
 
-def encode_png(image: NDArray[np.uint8] | NDArray[np.uint16]) -> bytes:
-    """Losslessly encode an RGB image of 8 bits, or a grey one of 8 or 16.
+def encode_png(image: NDArray[np.uint8] | NDArray[np.uint16], chunks: bytes = b"") -> bytes:
+    """Losslessly encode an image of 8 or 16 bits, grey or RGB, with or without transparency.
+
+    `chunks` are further ones, for metadata.
 
     The format is simple enough to be written here; what costs is deflate, and ISA-L's takes a third
     of the time that libpng's best settings take, for files of the same size.
@@ -135,13 +139,15 @@ def encode_png(image: NDArray[np.uint8] | NDArray[np.uint16]) -> bytes:
     filtered[:, 0] = PNG_UP  # each row is stored as what changed since the row above
     filtered[0, 1:] = rows[0]
     np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])
-    colour = 2 if image.ndim == 3 else 0
+    colour = PNG_COLOURS[image.shape[2] if image.ndim == 3 else 1]
     head = struct.pack(">IIBBBBB", width, height, 8 * image.itemsize, colour, 0, 0, 0)
     body = isal_zlib.compress(filtered, level=1)
-    return PNG_START + _chunk(b"IHDR", head) + _chunk(b"IDAT", body) + _chunk(b"IEND", b"")
+    parts = (PNG_START, png_chunk(b"IHDR", head), chunks, png_chunk(b"IDAT", body))
+    return b"".join((*parts, png_chunk(b"IEND", b"")))
 
 
-def _chunk(kind: bytes, body: bytes) -> bytes:
+def png_chunk(kind: bytes, body: bytes) -> bytes:
+    """Frame a part of a PNG file."""
     return b"".join(
         (struct.pack(">I", len(body)), kind, body, struct.pack(">I", zlib.crc32(kind + body)))
     )

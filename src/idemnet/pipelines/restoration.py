@@ -8,6 +8,7 @@ from idemnet.pipelines.crop import crop
 from idemnet.pipelines.download import download
 from idemnet.pipelines.evaluate import evaluate_for
 from idemnet.pipelines.report import record, report
+from idemnet.pipelines.restore import restore_for
 from idemnet.pipelines.synthesize import synthesize_blur, synthesize_haze, synthesize_rain
 from idemnet.pipelines.train import train_for
 from idemnet.recipes import Recipe
@@ -18,6 +19,18 @@ SYNTHESIZE: Mapping[str, Callable[..., Recipe]] = {
     "derain": synthesize_rain,
 }
 """What sets one task apart from another: how clean images are degraded."""
+
+
+def create_restoring(task: str) -> Pipeline:
+    """Build the pipeline that restores what lies in the inbox, with the task's weights."""
+    step = node(
+        restore_for(task),
+        ["inbox", "weights", "params:restore"],
+        "restored",
+        name="restore",
+        tags="restore",
+    )
+    return Pipeline([step], namespace=task, inputs={"inbox"})
 
 
 def create_pipeline(task: str) -> Pipeline:

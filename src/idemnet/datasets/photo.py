@@ -1,0 +1,215 @@
+"""Pictures that people want back as they gave them: depth, transparency, metadata, colour profile.
+
+| file | is restored as | and written as |
+|---|---|---|
+| 8 bits, colour or grey | itself | itself |
+| 16 bits, colour or grey (PNG, TIFF) | itself, at full depth | itself, 16 bits |
+| transparency | its colours; transparency stays as it is | itself |
+| palette, black and white | colours | full colour |
+| CMYK, float, several pages | refused | |
+
+EXIF orientation is applied, and the tag then says so; all other metadata is kept.
+"""
+
+import io
+import zlib
+from typing import Any
+
+import cv2
+import numpy as np
+import tifffile
+from numpy.typing import NDArray
+from PIL import ExifTags
+from PIL import Image as PillowImage
+
+from idemnet.datasets.images import FORMATS, PNG_END, encode_png, open_image, png_chunk
+from idemnet.errors import BadInputError
+from idemnet.recipes import Metadata, Photo
+
+DEEP = {"PNG", "TIFF"}
+"""Formats that can hold 16 bits."""
+OPAQUE = {"JPEG", "BMP"}
+"""Formats without transparency."""
+UPRIGHT = 1
+LAYOUT_TAGS = {
+    254, 255, 256, 257, 258, 259, 262, 266, 273, 277, 278, 279, 282, 283, 284, 296, 317, 320, 322,
+    323, 324, 325, 338, 339, 34675,
+}  # fmt: skip
+"""Of a TIFF file: sizes, strips, compression, resolution and profile, which are written anew."""
+OPTIONS: dict[str, dict[str, Any]] = {
+    "JPEG": {"quality": 95, "subsampling": 0},
+    "WEBP": {"quality": 95},
+    "TIFF": {"compression": "tiff_lzw"},
+}
+"""For writing: what is restored should not be lost again."""
+TURNS: dict[int, tuple[int, bool]] = {
+    2: (0, True), 3: (2, False), 4: (2, True), 5: (3, True), 6: (3, False), 7: (1, True),
+    8: (1, False),
+}  # fmt: skip
+"""Quarter turns to the left, then a mirror, by EXIF orientation."""
+
+
+def decode_photo(data: bytes, name: str) -> Photo:
+    """Read a picture with everything that must not be lost.
+
+    Raises:
+        BadInputError: If it is cut, corrupt, or of a kind that cannot be given back as it was.
+    """
+    image = open_image(io.BytesIO(data), name, deep=True)
+    if image.format == "PNG" and not data.endswith(PNG_END):
+        raise BadInputError(f"{name}: is cut off")
+    if getattr(image, "n_frames", 1) > 1:
+        raise BadInputError(f"{name}: has {image.n_frames} pages, give one picture at a time")  # type: ignore[attr-defined]
+    try:
+        image.load()
+    except (OSError, SyntaxError, ValueError) as error:
+        raise BadInputError(f"{name}: is corrupt or cut off ({error})") from error
+    exif = image.getexif()
+    turn = exif.get(ExifTags.Base.Orientation, UPRIGHT)
+    metadata = Metadata(
+        exif=_upright(exif),
+        icc=image.info.get("icc_profile"),
+        dpi=image.info.get("dpi"),
+    )
+    values = _decode_deep(data, image, name)
+    if values is None:
+        values = _decode_shallow(image, name)
+    return _photo(_turn(values, turn), metadata)
+
+
+def _decode_shallow(image: PillowImage.Image, name: str) -> NDArray[Any]:
+    if image.mode not in ("RGB", "RGBA", "L", "LA", "P", "PA", "1"):
+        raise BadInputError(f"{name}: colour mode {image.mode} is not supported, convert it to RGB")
+    if image.mode in ("P", "PA"):
+        image = image.convert("RGBA" if "transparency" in image.info else "RGB")
+    return np.asarray(image.convert("L") if image.mode == "1" else image)
+
+
+def _decode_deep(data: bytes, image: PillowImage.Image, name: str) -> NDArray[Any] | None:
+    """Read 16 bits, which Pillow does not where there are colours; None for 8 bits."""
+    if image.format == "TIFF":
+        with tifffile.TiffFile(io.BytesIO(data)) as file:
+            if file.pages[0].dtype == np.uint16:
+                return np.asarray(file.pages[0].asarray())
+        return None
+    if image.format == "PNG" and data[24] == 16:
+        found = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+        if found is None:
+            raise BadInputError(f"{name}: is corrupt")
+        deep = np.asarray(found)
+        if deep.ndim == 3:
+            deep = deep[:, :, [2, 1, 0, 3][: deep.shape[2]]]
+        return deep
+    return None
+
+
+def _photo(values: NDArray[Any], metadata: Metadata) -> Photo:
+    if values.dtype not in (np.uint8, np.uint16):
+        raise BadInputError(f"pixels of type {values.dtype} are not supported")
+    values = values[:, :, np.newaxis] if values.ndim == 2 else values
+    channels = values.shape[2]
+    grey = channels < 3
+    colours = values[:, :, :1] if grey else values[:, :, :3]
+    pixels = np.repeat(colours, 3, axis=2) if grey else colours
+    return Photo(
+        pixels=np.divide(pixels, np.iinfo(values.dtype).max, dtype=np.float32),
+        alpha=values[:, :, -1].copy() if channels in (2, 4) else None,
+        grey=grey,
+        bits=8 * values.itemsize,
+        metadata=metadata,
+    )
+
+
+def _turn(values: NDArray[Any], orientation: int) -> NDArray[Any]:
+    """Turn and mirror as EXIF says."""
+    quarters, mirrored = TURNS.get(orientation, (0, False))
+    turned = np.rot90(values, quarters)
+    return np.ascontiguousarray(turned[:, ::-1] if mirrored else turned)
+
+
+def _upright(exif: PillowImage.Exif) -> bytes | None:
+    """Keep what is said about the picture; how a TIFF file is laid out will be another matter."""
+    for tag in LAYOUT_TAGS & exif.keys():
+        del exif[tag]
+    if not exif:
+        return None
+    if ExifTags.Base.Orientation in exif:
+        exif[ExifTags.Base.Orientation] = UPRIGHT
+    return exif.tobytes()
+
+
+def encode_photo(photo: Photo, suffix: str) -> bytes:
+    """Write a picture in the format that a file's suffix names.
+
+    Depth and transparency are kept where the format has them: 16 bits become 8 in JPEG and WebP,
+    and what is transparent lies on white in JPEG and BMP.
+
+    Raises:
+        BadInputError: If there is no such format.
+    """
+    if suffix.lower() not in FORMATS:
+        raise BadInputError(f"'{suffix}' is none of {', '.join(sorted(FORMATS))}")
+    kind = FORMATS[suffix.lower()]
+    bits = photo.bits if kind in DEEP else 8
+    values = _values(photo, bits, transparent=kind not in OPAQUE)
+    if kind == "PNG":
+        return _encode_png(values, photo.metadata)
+    if kind == "TIFF" and bits == 16:
+        return _encode_tiff(values, photo)
+    options = dict(OPTIONS.get(kind, {}))
+    if kind != "BMP":
+        found = {"exif": photo.metadata.exif, "icc_profile": photo.metadata.icc}
+        options |= {name: value for name, value in found.items() if value}
+    if photo.metadata.dpi and kind != "WEBP":
+        options["dpi"] = photo.metadata.dpi
+    content = io.BytesIO()
+    PillowImage.fromarray(values).save(content, kind, **options)
+    return content.getvalue()
+
+
+def _values(photo: Photo, bits: int, *, transparent: bool) -> NDArray[Any]:
+    """Round to integers, and put channels back together."""
+    kind = np.uint16 if bits == 16 else np.uint8
+    white = np.iinfo(kind).max
+    pixels = np.clip(photo.pixels, 0, 1)
+    # Grey comes back as three channels that are hardly different.
+    colours = pixels.mean(axis=2, keepdims=True) if photo.grey else pixels
+    alpha = photo.alpha
+    if alpha is not None and not transparent:
+        cover = (alpha.astype(np.float32) / np.iinfo(alpha.dtype).max)[:, :, np.newaxis]
+        colours, alpha = colours * cover + (1 - cover), None
+    values: NDArray[Any] = np.rint(colours * white).astype(kind)
+    if alpha is not None:
+        if alpha.dtype != kind:
+            alpha = np.rint(alpha.astype(np.float64) / np.iinfo(alpha.dtype).max * white)
+        values = np.dstack([values, alpha.astype(kind)])
+    return values[:, :, 0] if values.shape[2] == 1 else values
+
+
+def _encode_png(values: NDArray[Any], metadata: Metadata) -> bytes:
+    chunks = b""
+    if metadata.icc:
+        chunks += png_chunk(b"iCCP", b"icc\0\0" + zlib.compress(metadata.icc))
+    if metadata.dpi:
+        per_metre = [round(float(one) / 0.0254) for one in metadata.dpi]
+        chunks += png_chunk(b"pHYs", b"".join(one.to_bytes(4, "big") for one in per_metre) + b"\1")
+    if metadata.exif:
+        chunks += png_chunk(b"eXIf", metadata.exif.removeprefix(b"Exif\0\0"))
+    return encode_png(values, chunks)
+
+
+def _encode_tiff(values: NDArray[Any], photo: Photo) -> bytes:
+    content = io.BytesIO()
+    grey = photo.grey
+    tifffile.imwrite(
+        content,
+        values,
+        photometric="minisblack" if grey else "rgb",
+        extrasamples=["unassalpha"] if photo.alpha is not None else None,
+        iccprofile=photo.metadata.icc,
+        resolution=photo.metadata.dpi,
+        resolutionunit="INCH" if photo.metadata.dpi else None,
+        compression="zlib",
+        metadata=None,
+    )
+    return content.getvalue()

@@ -1,0 +1,60 @@
+"""restore: pictures from the inbox, each given back as it came, but restored."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial, update_wrapper
+from importlib.metadata import version
+
+from idemnet.errors import BadInputError
+from idemnet.models.device import choose_device
+from idemnet.models.network import Network
+from idemnet.models.restoring import Restoring, restore
+from idemnet.parameters import RestoreParameters
+from idemnet.recipes import Inbox, Job, LazyPhoto, Photo, Plan, Recipe, TrainedModel, fingerprint
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class RestoreJob:
+    """Pictures to restore, and what with."""
+
+    pictures: Mapping[str, LazyPhoto]
+    network: Network
+    how: Restoring
+    device: str
+
+    def make(self, wanted: Collection[str]) -> Iterator[tuple[str, Photo]]:
+        """Give each picture when it is ready."""
+        model = self.network.build(self.device)
+        for name in wanted:
+            photo = self.pictures[name]()
+            yield name, replace(photo, pixels=restore(model, photo.pixels, self.how, self.device))
+
+
+def restore_inbox(
+    inbox: Inbox, trained: TrainedModel, parameters: RestoreParameters, *, task: str
+) -> Recipe:
+    """Describe the restored pictures.
+
+    Raises:
+        BadInputError: If there is none, or the weights are another task's.
+    """
+    card = trained.card
+    if card["task"] != task:
+        raise BadInputError(f"the weights are for task '{card['task']}', not '{task}'")
+    if not inbox.pictures:
+        raise BadInputError(f"{inbox.place} holds no pictures")
+    device = choose_device(parameters.device)
+    how = Restoring(parameters.passes, parameters.tile, parameters.tile_overlap)
+    job = RestoreJob(inbox.pictures, Network.of(trained), how, device)
+    made_from = {"weights": card["sha256"], "device": device, "torch": version("torch")}
+    return Recipe(
+        fingerprint("restore", VERSION, parameters, inbox.fingerprint, made_from),
+        lambda: Plan([Job(tuple(inbox.pictures), job.make)], {"task": task, "card": dict(card)}),
+    )
+
+
+def restore_for(task: str) -> Callable[..., Recipe]:
+    """Give the function of one task's node."""
+    return update_wrapper(partial(restore_inbox, task=task), restore_inbox)

@@ -1,0 +1,121 @@
+"""Restoring from other programs: `Restorer.load("deblur")(picture)`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image as PillowImage
+
+from idemnet.datasets.find_weights import find_weights
+from idemnet.datasets.weights import read_weights
+from idemnet.errors import BadInputError
+from idemnet.models.device import choose_device
+from idemnet.models.network import Network
+from idemnet.models.restoring import Restoring, restore
+from idemnet.recipes import TrainedModel
+
+Picture = TypeVar("Picture", NDArray[Any], PillowImage.Image, torch.Tensor)
+
+
+@dataclass(frozen=True)
+class Restorer:
+    """A network with its weights, ready to restore pictures one by one or many at once.
+
+    What comes back is what was given, but restored: the same type, shape, depth and transparency.
+
+    | given | shape | values |
+    |---|---|---|
+    | NumPy array | (H, W), (H, W, 3 or 4), (N, H, W, 3 or 4) | uint8, uint16, floats of 0 to 1 |
+    | PIL image | RGB, RGBA, L, LA | 8 bits |
+    | torch tensor | (3, H, W), (N, 3, H, W) | floats from 0 to 1 |
+    """
+
+    card: Mapping[str, Any]
+    """What the weights are: task, architecture, training, scores."""
+    model: torch.nn.Module = field(repr=False)
+    how: Restoring = field(default_factory=Restoring)
+    device: str = "cpu"
+
+    @classmethod
+    def load(
+        cls,
+        weights: str | Path = "deblur",
+        *,
+        passes: int = 1,
+        tile: int = 512,
+        overlap: int = 64,
+        device: str = "auto",
+    ) -> Self:
+        """Load weights.
+
+        Args:
+            weights: A task (`deblur`, `dehaze`, `derain`), the path of a weights.safetensors or of
+                its folder, or `mlflow:NAME@ALIAS`.
+            passes: Restorations one after the other; one is enough for an idempotent network.
+            tile: Larger pictures are restored in tiles of at most this many pixels a side.
+            overlap: Pixels that neighbouring tiles share.
+            device: `auto`, `cuda`, `mps` or `cpu`.
+
+        Raises:
+            BadInputError: If there are no such weights, or the device is not there.
+        """
+        tensors, card = read_weights(find_weights(weights))
+        found = choose_device(device)
+        model = Network.of(TrainedModel(tensors, card, ())).build(found)
+        return cls(card, model, Restoring(passes, tile, overlap), found)
+
+    def __call__(self, picture: Picture) -> Picture:
+        """Restore a picture, or a batch of them.
+
+        Raises:
+            BadInputError: If it is none that can be restored; says why.
+        """
+        if isinstance(picture, torch.Tensor):
+            return self._restore_tensor(picture)
+        if isinstance(picture, PillowImage.Image):
+            if picture.mode not in ("RGB", "RGBA", "L", "LA"):
+                raise BadInputError(f"a picture of mode {picture.mode}: convert it to RGB first")
+            return PillowImage.fromarray(self._restore_array(np.asarray(picture)))
+        return self._restore_array(np.asarray(picture))
+
+    def _restore_tensor(self, tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.ndim == 4:
+            return torch.stack([self._restore_tensor(one) for one in tensor])
+        if tensor.ndim != 3 or tensor.shape[0] != 3 or not tensor.is_floating_point():
+            raise BadInputError(
+                f"a tensor must be (3, H, W) or (N, 3, H, W) of floats, not {tuple(tensor.shape)} "
+                f"of {tensor.dtype}"
+            )
+        pixels = self.restore_pixels(tensor.detach().float().permute(1, 2, 0).cpu().numpy())
+        return torch.from_numpy(pixels).permute(2, 0, 1).to(tensor)
+
+    def _restore_array(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.ndim == 4:
+            return np.stack([self._restore_array(one) for one in array])
+        if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (2, 3, 4)):
+            raise BadInputError(
+                f"an array must be (H, W), (H, W, 3) or (N, H, W, 3), not {array.shape}"
+            )
+        if min(array.shape[:2]) == 0:
+            raise BadInputError(f"an array of shape {array.shape} holds no pixels")
+        whole = np.issubdtype(array.dtype, np.integer)
+        if array.dtype not in (np.uint8, np.uint16) and not np.issubdtype(array.dtype, np.floating):
+            raise BadInputError(f"values must be uint8, uint16 or floats, not {array.dtype}")
+        white = np.iinfo(array.dtype).max if whole else 1
+        channels = array.reshape(*array.shape[:2], -1)
+        grey = channels.shape[2] < 3
+        colours = np.repeat(channels[:, :, :1], 3, axis=2) if grey else channels[:, :, :3]
+        restored = self.restore_pixels(np.divide(colours, white, dtype=np.float32))
+        if grey:
+            restored = restored.mean(axis=2, keepdims=True)
+        scaled = np.rint(restored * white) if whole else restored
+        kept = channels[:, :, restored.shape[2] :]  # transparency
+        return np.concatenate([scaled.astype(array.dtype), kept], axis=2).reshape(array.shape)
+
+    def restore_pixels(self, pixels: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Restore (H, W, 3) of 0 to 1, without rounding."""
+        return restore(self.model, pixels, self.how, self.device)

@@ -1,0 +1,165 @@
+"""Pictures are restored by command, by pipeline and from Python, each given back as it came."""
+
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from PIL import ExifTags
+from PIL import Image as PillowImage
+
+from idemnet import Restorer
+from idemnet.datasets.weights import read_weights
+from idemnet.errors import BadInputError
+from idemnet.models import MODELS
+
+from ..conftest import Project
+
+RNG = np.random.default_rng(1)
+
+
+@pytest.fixture
+def trained_copy(trained, make_project) -> Project:
+    project = make_project("copy")
+    shutil.copytree(trained.folder / "data", project.folder / "data")
+    return project
+
+
+@pytest.fixture
+def restorer(trained) -> Restorer:
+    return Restorer.load(trained.folder / "data/06_models/deblur/builtin", device="cpu")
+
+
+def picture(path, size=(20, 30), **options) -> np.ndarray:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    array = RNG.integers(0, 256, (*size, 3), np.uint8)
+    PillowImage.fromarray(array).save(path, **options)
+    return array
+
+
+def expected(project: Project, array: np.ndarray) -> np.ndarray:
+    """Restore with nothing but torch."""
+    weights, card = read_weights(
+        project.folder / "data/06_models/deblur/builtin/weights.safetensors"
+    )
+    model = MODELS[card["architecture"]](**card["arguments"]).eval()
+    model.load_state_dict(weights)
+    with torch.no_grad():
+        image = model(torch.from_numpy(array).permute(2, 0, 1)[None].float() / 255)
+    return (image[0].clamp(0, 1) * 255).round().byte().permute(1, 2, 0).numpy()
+
+
+def test_a_file_is_restored_beside_itself(trained_copy):
+    array = picture(trained_copy.folder / "photo.png")
+    result = trained_copy.run("idemnet", "restore", "photo.png")
+    assert result.stdout == "photo_restored.png\n"
+    restored = np.asarray(PillowImage.open(trained_copy.folder / "photo_restored.png"))
+    wanted = expected(trained_copy, array)
+    assert (wanted != array).any()
+    assert np.abs(restored.astype(int) - wanted).max() <= 1
+    before = (trained_copy.folder / "photo_restored.png").stat().st_mtime_ns
+    again = trained_copy.run("idemnet", "restore", "photo.png")
+    assert "1 results are there already" in again.stdout
+    assert (trained_copy.folder / "photo_restored.png").stat().st_mtime_ns == before
+
+
+def test_a_folder_keeps_its_structure_and_one_bad_file_stops_no_other(trained_copy):
+    exif = PillowImage.Exif()
+    exif[ExifTags.Base.Artist] = "somebody"
+    picture(trained_copy.folder / "album/a.jpg", exif=exif)
+    picture(trained_copy.folder / "album/deep/er/b.png", size=(1, 1))
+    (trained_copy.folder / "album/bad.png").write_bytes(b"no picture")
+    result = trained_copy.run("idemnet", "restore", "album", "--passes", "2", check=False)
+    assert result.returncode == 1
+    assert "2 of 3 pictures restored" in result.stdout
+    assert result.stderr.splitlines()[-1] == "Error: album/bad.png: is not a PNG image"
+    back = PillowImage.open(trained_copy.folder / "album_restored/a.jpg")
+    assert back.getexif()[ExifTags.Base.Artist] == "somebody"
+    assert PillowImage.open(trained_copy.folder / "album_restored/deep/er/b.png").size == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.png"], "nowhere.png: is not there"),
+        (["photo.png", "-o", "photo.png"], "photo.png: is an input, which is never overwritten"),
+        (["photo.png", "--weights", "none.safetensors"], "none.safetensors: is not there"),
+        (["photo.png", "--task", "derain"], "there are no weights for 'derain' yet"),
+        (["notes.txt"], "notes.txt: '.txt' is none of"),
+        (["one/photo.png", "two/photo.png", "-o", "out"], "would both become out/photo.png"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(trained_copy, arguments, said):
+    for name in ("photo.png", "one/photo.png", "two/photo.png"):
+        picture(trained_copy.folder / name)
+    (trained_copy.folder / "notes.txt").write_text("x")
+    before = trained_copy.bytes_below(".")
+    result = trained_copy.run("idemnet", "restore", *arguments, check=False)
+    assert result.returncode == 2
+    assert result.stderr.startswith("Error: ")
+    assert said in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert trained_copy.bytes_below(".") == before
+
+
+def test_the_pipeline_restores_what_lies_in_the_inbox(trained_copy):
+    inbox = trained_copy.folder / "data/01_raw/inbox"
+    array = picture(inbox / "holiday/sea.png")
+    trained_copy.run("kedro", "run", "--pipeline=restore_deblur")
+    place = trained_copy.folder / "data/07_model_output/restored/deblur/builtin"
+    restored = np.asarray(PillowImage.open(place / "holiday/sea.png"))
+    assert np.abs(restored.astype(int) - expected(trained_copy, array)).max() <= 1
+    again = trained_copy.run("kedro", "run", "--pipeline=restore_deblur")
+    assert "unchanged, nothing to do" in again.stdout
+    shutil.rmtree(inbox)
+    empty = trained_copy.run("kedro", "run", "--pipeline=restore_deblur", check=False)
+    assert empty.returncode == 1
+    assert "data/01_raw/inbox holds no pictures" in empty.stderr
+
+
+def test_python_gives_back_what_it_is_given(trained, restorer):
+    array = RNG.integers(0, 256, (18, 22, 3), np.uint8)
+    wanted = expected(trained, array).astype(int)
+    assert np.abs(restorer(array).astype(int) - wanted).max() <= 1
+    batch = restorer(np.stack([array, array[::-1]]))
+    assert (batch.shape, batch.dtype) == ((2, 18, 22, 3), np.uint8)
+    assert (batch[0] == restorer(array)).all()
+    image = restorer(PillowImage.fromarray(array))
+    assert (np.asarray(image) == restorer(array)).all()
+    tensor = torch.from_numpy(array).permute(2, 0, 1).float() / 255
+    assert np.abs(restorer(tensor).permute(1, 2, 0).numpy() * 255 - wanted).max() <= 1
+    assert restorer(tensor[None]).shape == (1, 3, 18, 22)
+    deep = restorer(array.astype(np.uint16) * 257)
+    assert deep.dtype == np.uint16
+    assert np.abs(deep / 257 - wanted).max() <= 1
+    grey = restorer(array[:, :, 0])
+    assert (grey.shape, grey.dtype) == ((18, 22), np.uint8)
+    alpha = np.dstack([array, array[:, :, 0]])
+    assert (restorer(alpha)[:, :, 3] == array[:, :, 0]).all()
+
+
+def test_python_says_what_it_cannot_restore(restorer):
+    for wrong, said in (
+        (np.zeros((3, 4, 5), np.uint8), "must be"),
+        (np.zeros((4, 5, 3), np.int64), "must be uint8"),
+        (np.zeros((0, 5, 3), np.uint8), "holds no pixels"),
+        (torch.zeros(4, 5, 3), "must be"),
+        (PillowImage.new("CMYK", (4, 4)), "convert it to RGB"),
+    ):
+        with pytest.raises(BadInputError, match=said):
+            restorer(wrong)
+
+
+def test_weights_come_from_mlflow_by_name_and_alias(trained_copy, trained):
+    shutil.copy(trained.folder / "mlflow.db", trained_copy.folder)
+    shutil.copytree(trained.folder / "mlruns", trained_copy.folder / "mlruns")
+    picture(trained_copy.folder / "photo.png")
+    named = ["idemnet", "restore", "photo.png", "--weights", "mlflow:idemnet-deblur@champion"]
+    trained_copy.run(*named)
+    content = (trained_copy.folder / "photo_restored.png").read_bytes()
+    trained_copy.run("idemnet", "restore", "photo.png", "--force")
+    assert (trained_copy.folder / "photo_restored.png").read_bytes() == content
+    named[-1] = "mlflow:idemnet-deblur@nobody"
+    result = trained_copy.run(*named, "--force", check=False)
+    assert result.returncode == 2
+    assert result.stderr.startswith("Error: mlflow:idemnet-deblur@nobody: ")
