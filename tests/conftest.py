@@ -14,7 +14,7 @@ REPOSITORY = Path(__file__).parents[1]
 REAL = REPOSITORY.parent / "shared" / "real"
 BIN = Path(sys.executable).parent
 
-MEMORY = Path("/dev/shm")  # noqa: S108
+MEMORY = Path("/dev/shm")
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4e9:
     # Everything is written durably, and MLflow's database takes a thousand writes to be made:
     # where nothing has to last, memory saves a third of the time.
