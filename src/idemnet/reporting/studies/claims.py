@@ -73,7 +73,7 @@ ABLATION = [
     Claim("A second pass without the idempotent loss harms", "i", "j", numbers.psnr),
     Claim("The idempotent loss mends that", "l", "j", numbers.psnr),
     Claim("The constraint raises PSNR", "l", "i", numbers.psnr),
-    Claim("Two passes in training are about as good as three", "l", "k", numbers.psnr),
+    Claim("Two passes in training restore no worse than three", "l", "k", numbers.psnr),
     Claim("Eight iterations restore better than six, with the constraint", "m", "l", numbers.psnr),
 ]
 
