@@ -10,8 +10,6 @@ import yaml
 
 from ..conftest import REPOSITORY, SMALL, Project
 
-pytestmark = pytest.mark.xdist_group("dvc")  # what is made once is made by one worker
-
 
 def stages_run(output: str) -> list[str]:
     return re.findall(r"Running stage '(\w+)@deblur'", output)

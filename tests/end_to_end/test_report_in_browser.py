@@ -9,8 +9,6 @@ from idemnet.reporting.report import make_report
 from ..browser import start_browser
 from ..reporting.made_up import make_evaluation, make_trained
 
-pytestmark = pytest.mark.xdist_group("browser")  # one browser is enough
-
 STAGE = ".stage"
 CLIP = "getComputedStyle(document.querySelector('.stage img.left')).clipPath"
 

@@ -13,8 +13,6 @@ import pytest
 
 from ..conftest import SMALL, Project
 
-pytestmark = pytest.mark.xdist_group("study")  # what is made once is made by one worker
-
 STUDY = {
     "seeds": 2,
     "train": {"epochs": 2, "warmup_epochs": 1},
