@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 import yaml
 
@@ -19,6 +20,12 @@ if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4e9:
     # Everything is written durably, and MLflow's database takes a thousand writes to be made:
     # where nothing has to last, memory saves a third of the time.
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+hypothesis.settings.register_profile("patient", deadline=None)  # machines are busy at times
+hypothesis.settings.load_profile("patient")
+
+LONGEST_FIRST = ("end_to_end", "training", "datasets")
+"""Folders of tests; what is long must not come last, when the other worker has nothing to do."""
 
 SMALL = {
     "deblur": {
@@ -150,6 +157,15 @@ def one_thread():
 @pytest.fixture
 def make_project(tmp_path: Path) -> Callable[[str], Project]:
     return lambda name: Project(tmp_path / name)
+
+
+def pytest_collection_modifyitems(items) -> None:
+    names = [*LONGEST_FIRST, ""]
+    items.sort(
+        key=lambda item: names.index(
+            item.path.parent.name if item.path.parent.name in names else ""
+        )
+    )
 
 
 def pytest_terminal_summary(terminalreporter) -> None:
