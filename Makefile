@@ -11,9 +11,8 @@ help:  ## list the targets
 run: .venv/installed  ## set up if needed, then the main job: kedro run --pipeline=train_deblur
 	$(BIN)/kedro run --pipeline=train_deblur
 
-# Three workers on two cores: tests of real commands wait for a third of their time.
 test: .venv/installed check  ## set up if needed, then every check and test
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: .venv/installed  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .
