@@ -9,7 +9,7 @@ from kedro.config import OmegaConfigLoader
 from kedro.io import DataCatalog
 
 from idemnet.evaluation.protocols import FITTING, check_fits
-from idemnet.parameters import SourceParameters, TrainParameters
+from idemnet.parameters import EvaluateParameters, SourceParameters, TrainParameters
 from idemnet.pipeline_registry import register_pipelines
 from idemnet.pipelines.restoration import SYNTHESIZE
 from idemnet.studies import STUDIES, StudyParameters
@@ -114,6 +114,20 @@ def test_the_parameters_of_every_environment_are_valid(env):
     for name, group in groups.items():
         assert describe_faults(name, group, parameters[name]) == []
     assert describe_wrong_cells(parameters) == []
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_at_full_size_a_study_makes_nothing_smaller(name):
+    parameters = loader("paper")["parameters"]
+    study, task = StudyParameters.model_validate(parameters["study"]), parameters[STUDIES[name]]
+    whole = TrainParameters.model_validate(task["train"])
+    if name != "ablation":
+        assert study.training(name, "idempotent", 0, whole) == whole
+    else:
+        assert study.training(name, "l", 0, whole) == whole
+    evaluation = EvaluateParameters.model_validate(task["evaluate"])
+    if name != "realblur":
+        assert study.evaluation(name, evaluation) == evaluation
 
 
 def test_a_task_refuses_the_parameters_of_another():

@@ -165,7 +165,7 @@ def restore(
         errands = plan_errands(inputs, output)
         todo = [errand for errand in errands if force or not errand.target.exists()]
         if len(todo) < len(errands):
-            click.echo(f"{len(errands) - len(todo)} results are there already (--force: anew)")
+            click.echo(f"left alone, as they are there: {len(errands) - len(todo)} (see --force)")
         if not todo:
             return
         from idemnet.restorer import Restorer  # noqa: PLC0415  # torch takes seconds

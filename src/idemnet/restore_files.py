@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from idemnet.datasets.files import write_whole
-from idemnet.datasets.images import FORMATS, is_image
-from idemnet.datasets.photo import decode_photo, encode_photo
+from idemnet.datasets.images import FORMATS
+from idemnet.datasets.photo import PhotoFile, encode_photo
+from idemnet.datasets.pictures import pictures_below
 from idemnet.errors import BadInputError
 from idemnet.recipes import Photo
 
@@ -95,13 +96,13 @@ def _of_folder(folder: Path, output: Path | None, *, alone: bool) -> list[Errand
         root = output if alone else output / folder.resolve().name
     inside = root.resolve()
     found = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if is_image(path) and path.is_file() and not path.resolve().is_relative_to(inside)
+        Errand(folder / path, root / path)
+        for path in pictures_below(folder)
+        if not (folder / path).resolve().is_relative_to(inside)
     ]
     if not found:
         raise BadInputError(f"{folder}: holds no pictures")
-    return [Errand(path, root / path.relative_to(folder)) for path in found]
+    return found
 
 
 def restore_files(
@@ -118,7 +119,7 @@ def restore_files(
 
         def read_on() -> None:
             for errand in todo:
-                waiting.append((errand, readers.submit(_read, errand.source)))
+                waiting.append((errand, readers.submit(PhotoFile(errand.source))))
                 if len(waiting) > AHEAD:
                     return
 
@@ -147,10 +148,6 @@ def _end(errand: Errand, written: Future[None]) -> Done:
     except (BadInputError, OSError, MemoryError) as error:
         return Done(errand, _say(error))
     return Done(errand)
-
-
-def _read(path: Path) -> Photo:
-    return decode_photo(path.read_bytes(), str(path))
 
 
 def _write(path: Path, photo: Photo) -> None:

@@ -15,7 +15,8 @@ from idemnet.datasets.weights import read_weights
 from idemnet.errors import BadInputError
 from idemnet.models.device import choose_device
 from idemnet.models.network import Network
-from idemnet.models.restoring import Restoring, restore
+from idemnet.models.restoring import restore
+from idemnet.parameters import RestoreParameters
 from idemnet.recipes import TrainedModel
 
 Picture = TypeVar("Picture", NDArray[Any], PillowImage.Image, torch.Tensor)
@@ -37,8 +38,8 @@ class Restorer:
     card: Mapping[str, Any]
     """What the weights are: task, architecture, training, scores."""
     model: torch.nn.Module = field(repr=False)
-    how: Restoring = field(default_factory=Restoring)
-    device: str = "cpu"
+    how: RestoreParameters
+    device: str
 
     @classmethod
     def load(
@@ -47,7 +48,7 @@ class Restorer:
         *,
         passes: int = 1,
         tile: int = 512,
-        overlap: int = 64,
+        tile_overlap: int = 64,
         device: str = "auto",
     ) -> Self:
         """Load weights.
@@ -57,7 +58,7 @@ class Restorer:
                 its folder, or `mlflow:NAME@ALIAS`.
             passes: Restorations one after the other; one is enough for an idempotent network.
             tile: Larger pictures are restored in tiles of at most this many pixels a side.
-            overlap: Pixels that neighbouring tiles share.
+            tile_overlap: Pixels that neighbouring tiles share.
             device: `auto`, `cuda`, `mps` or `cpu`.
 
         Raises:
@@ -66,7 +67,8 @@ class Restorer:
         tensors, card = read_weights(find_weights(weights))
         found = choose_device(device)
         model = Network.of(TrainedModel(tensors, card, ())).build(found)
-        return cls(card, model, Restoring(passes, tile, overlap), found)
+        how = RestoreParameters(passes=passes, tile=tile, tile_overlap=tile_overlap)
+        return cls(card, model, how, found)
 
     def __call__(self, picture: Picture) -> Picture:
         """Restore a picture, or a batch of them.

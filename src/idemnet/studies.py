@@ -27,8 +27,9 @@ STUDIES: Mapping[str, str] = dict.fromkeys(
 ) | {"dehaze": "dehaze", "derain": "derain"}
 """The task of each study, by name."""
 
-Changes = dict[str, Any]
-"""What is set differently, nested as in the group it changes."""
+Changes = dict[str, Any] | None
+"""What is set differently, nested as in the group it changes; `null`, in an environment that takes
+back what another says: nothing."""
 
 
 class CellParameters(Parameters):
@@ -36,7 +37,7 @@ class CellParameters(Parameters):
 
     label: str = Field(min_length=1)
     """What tables call it."""
-    train: Changes = {}
+    train: Changes = None
     """What differs from its task's training."""
     weights: str | None = None
     """Path of a weights.safetensors, its card beside it, taken instead of a training."""
@@ -51,9 +52,9 @@ class CellsParameters(Parameters):
 
     cells: tuple[str, ...] = Field(min_length=1)
     """Names of cells, in the order of the table."""
-    train: Changes = {}
+    train: Changes = None
     """What differs in all of them from their task's training."""
-    evaluate: Changes = {}
+    evaluate: Changes = None
     """What differs from their task's evaluation."""
     sequences_apart: bool = False
     """Score every sequence of the test split by itself; of several test sets, each is one."""
@@ -64,9 +65,9 @@ class StudyParameters(Parameters):
 
     seeds: PositiveInt = 1
     """Trainings of every cell, with seeds 0, 1, ...; results are their mean and spread."""
-    train: Changes = {}
+    train: Changes = None
     """What differs in every training from its task's."""
-    evaluate: Changes = {}
+    evaluate: Changes = None
     """What differs in every evaluation from its task's."""
     cells: dict[str, CellParameters]
     studies: dict[str, CellsParameters]
@@ -99,10 +100,10 @@ class StudyParameters(Parameters):
         return EvaluateParameters.model_validate(settings)
 
 
-def merge(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def merge(settings: Mapping[str, Any], changes: Mapping[str, Any] | None) -> dict[str, Any]:
     """Lay changes over settings, group by group."""
     merged = dict(settings)
-    for key, value in changes.items():
+    for key, value in (changes or {}).items():
         both_groups = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
         merged[key] = merge(merged[key], value) if both_groups else value
     return merged

@@ -64,7 +64,7 @@ def test_a_file_is_restored_beside_itself(trained_copy):
     assert np.abs(restored.astype(int) - wanted).max() <= 1
     before = (trained_copy.folder / "photo_restored.png").stat().st_mtime_ns
     again = trained_copy.run("idemnet", "restore", "photo.png")
-    assert "1 results are there already" in again.stdout
+    assert "left alone, as they are there: 1" in again.stdout
     assert (trained_copy.folder / "photo_restored.png").stat().st_mtime_ns == before
 
 

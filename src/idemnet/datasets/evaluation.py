@@ -4,12 +4,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
-
-from kedro.io import AbstractDataset, DatasetError
+from typing import Any
 
 from idemnet.datasets.files import write_whole
-from idemnet.datasets.folder import PublishedDataset
+from idemnet.datasets.folder import Folder, PublishedDataset
 from idemnet.datasets.images import write_image
 from idemnet.datasets.preview import ImagePreview, contact_sheet
 from idemnet.datasets.published import FileEntry, publish, read_manifest
@@ -48,21 +46,11 @@ class Evaluations:
         return read_evaluation(place)
 
 
-class EvaluationsDataset(AbstractDataset[NoReturn, Evaluations]):
+class EvaluationsDataset(Folder):
     """Where studies keep the evaluations of their cells."""
-
-    def __init__(self, filepath: str, metadata: dict[str, Any] | None = None) -> None:
-        self._folder = Path(filepath)
-        self.metadata = metadata
 
     def load(self) -> Evaluations:
         return Evaluations(self._folder)
-
-    def save(self, data: NoReturn) -> NoReturn:
-        raise DatasetError("a study saves its evaluations through the handle")
-
-    def _describe(self) -> dict[str, Any]:
-        return {"folder": str(self._folder)}
 
 
 def read_evaluation(folder: Path) -> Evaluation:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from idemnet.errors import BadInputError
 from idemnet.models.packing import WEIGHTS
+from idemnet.tasks import TASKS
 
 MLFLOW = re.compile(r"mlflow:(?P<name>[^@]+)@(?P<alias>.+)")
-TASKS = ("deblur", "dehaze", "derain")
 
 
 def find_weights(name: str | Path) -> Path:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from kedro.io import AbstractDataset
+from kedro.io import AbstractDataset, DatasetError
 
 from idemnet.datasets.images import write_image
 from idemnet.datasets.published import (
@@ -17,7 +17,21 @@ from idemnet.recipes import Recipe
 Handle = TypeVar("Handle")
 
 
-class DatasetFolder(AbstractDataset[Any, Any]):
+class Folder(AbstractDataset[Any, Any]):
+    """A folder that nobody saves to as a whole, unless a dataset says how."""
+
+    def __init__(self, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._folder = Path(filepath)
+        self.metadata = metadata
+
+    def save(self, data: Any) -> None:
+        raise DatasetError(f"{self._folder}: is not saved as a whole")
+
+    def _describe(self) -> dict[str, Any]:
+        return {"folder": str(self._folder)}
+
+
+class DatasetFolder(Folder):
     """A folder below a task's folder, named by the data set that the task works on."""
 
     def __init__(
@@ -30,11 +44,8 @@ class DatasetFolder(AbstractDataset[Any, Any]):
             dataset: Which data set each task uses (conf/*/globals.yml).
             metadata: For kedro-viz.
         """
-        self._folder = Path(filepath) / dataset[Path(filepath).name]
-        self.metadata = metadata
-
-    def _describe(self) -> dict[str, Any]:
-        return {"folder": str(self._folder)}
+        folder = Path(filepath)
+        super().__init__(str(folder / dataset[folder.name]), metadata)
 
 
 class PublishedDataset(DatasetFolder, Generic[Handle]):

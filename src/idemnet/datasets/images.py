@@ -80,7 +80,16 @@ def decode_image(data: bytes, name: str) -> Image:
     Raises:
         BadInputError: If the bytes are cut, corrupt, or of a kind that cannot be kept whole.
     """
-    image = open_image(io.BytesIO(data), name)
+    return to_rgb(ImageOps.exif_transpose(load_image(data, name)), name)
+
+
+def load_image(data: bytes, name: str, *, deep: bool = False) -> PillowImage.Image:
+    """Decode a file's bytes with Pillow, all of them.
+
+    Raises:
+        BadInputError: If they are cut, corrupt, or must not be decoded.
+    """
+    image = open_image(io.BytesIO(data), name, deep=deep)
     # A PNG without its end marker decodes without complaint, so this is asked of the bytes.
     if image.format == "PNG" and not data.endswith(PNG_END):
         raise BadInputError(f"{name}: is cut off")
@@ -88,7 +97,7 @@ def decode_image(data: bytes, name: str) -> Image:
         image.load()
     except (OSError, SyntaxError, ValueError) as error:
         raise BadInputError(f"{name}: is corrupt or cut off ({error})") from error
-    return to_rgb(ImageOps.exif_transpose(image), name)
+    return image
 
 
 def to_rgb(image: PillowImage.Image, name: str) -> Image:

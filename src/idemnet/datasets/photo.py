@@ -13,6 +13,8 @@ EXIF orientation is applied, and the tag then says so; all other metadata is kep
 
 import io
 import zlib
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import cv2
@@ -22,7 +24,7 @@ from numpy.typing import NDArray
 from PIL import ExifTags
 from PIL import Image as PillowImage
 
-from idemnet.datasets.images import FORMATS, PNG_END, encode_png, open_image, png_chunk
+from idemnet.datasets.images import FORMATS, encode_png, load_image, png_chunk
 from idemnet.errors import BadInputError
 from idemnet.recipes import Metadata, Photo
 
@@ -49,21 +51,26 @@ TURNS: dict[int, tuple[int, bool]] = {
 """Quarter turns to the left, then a mirror, by EXIF orientation."""
 
 
+@dataclass(frozen=True)
+class PhotoFile:
+    """A picture on disk; called, it is decoded with all that must not be lost."""
+
+    path: Path
+
+    def __call__(self) -> Photo:
+        return decode_photo(self.path.read_bytes(), str(self.path))
+
+
 def decode_photo(data: bytes, name: str) -> Photo:
     """Read a picture with everything that must not be lost.
 
     Raises:
         BadInputError: If it is cut, corrupt, or of a kind that cannot be given back as it was.
     """
-    image = open_image(io.BytesIO(data), name, deep=True)
-    if image.format == "PNG" and not data.endswith(PNG_END):
-        raise BadInputError(f"{name}: is cut off")
-    if getattr(image, "n_frames", 1) > 1:
-        raise BadInputError(f"{name}: has {image.n_frames} pages, give one picture at a time")  # type: ignore[attr-defined]
-    try:
-        image.load()
-    except (OSError, SyntaxError, ValueError) as error:
-        raise BadInputError(f"{name}: is corrupt or cut off ({error})") from error
+    image = load_image(data, name, deep=True)
+    pages = getattr(image, "n_frames", 1)
+    if pages > 1:
+        raise BadInputError(f"{name}: has {pages} pages, give one picture at a time")
     exif = image.getexif()
     turn = exif.get(ExifTags.Base.Orientation, UPRIGHT)
     metadata = Metadata(
@@ -88,10 +95,15 @@ def _decode_shallow(image: PillowImage.Image, name: str) -> NDArray[Any]:
 def _decode_deep(data: bytes, image: PillowImage.Image, name: str) -> NDArray[Any] | None:
     """Read 16 bits, which Pillow does not where there are colours; None for 8 bits."""
     if image.format == "TIFF":
-        with tifffile.TiffFile(io.BytesIO(data)) as file:
-            if file.pages[0].dtype == np.uint16:
-                return np.asarray(file.pages[0].asarray())
-        return None
+        try:
+            with tifffile.TiffFile(io.BytesIO(data)) as file:
+                page = file.pages.first
+                deep = np.asarray(page.asarray()) if page.dtype == np.uint16 else None
+        except (tifffile.TiffFileError, ValueError, OSError, RuntimeError) as error:
+            raise BadInputError(f"{name}: is corrupt or cut off ({error})") from error
+        if deep is not None and deep.shape[:2] != (image.height, image.width):
+            raise BadInputError(f"{name}: colours one after the other are not supported")
+        return deep
     if image.format == "PNG" and data[24] == 16:
         found = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
         if found is None:
@@ -104,8 +116,6 @@ def _decode_deep(data: bytes, image: PillowImage.Image, name: str) -> NDArray[An
 
 
 def _photo(values: NDArray[Any], metadata: Metadata) -> Photo:
-    if values.dtype not in (np.uint8, np.uint16):
-        raise BadInputError(f"pixels of type {values.dtype} are not supported")
     values = values[:, :, np.newaxis] if values.ndim == 2 else values
     channels = values.shape[2]
     grey = channels < 3

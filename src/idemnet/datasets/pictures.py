@@ -14,17 +14,24 @@ def find_pictures(path: Path) -> list[tuple[str, ImageFile]]:
     """
     if path.is_file():
         return [(path.stem, _picture(path))]
-    below = sorted(file.relative_to(path) for file in path.rglob("*"))
     found = [
-        (file.with_suffix("").as_posix(), _picture(path / file))
-        for file in below
-        if is_image(file)
-        and not any(part.startswith(".") for part in file.parts)
-        and (path / file).is_file()
+        (file.with_suffix("").as_posix(), _picture(path / file)) for file in pictures_below(path)
     ]
     if not found:
         raise BadInputError(f"{path}: holds no images")
     return found
+
+
+def pictures_below(folder: Path) -> list[Path]:
+    """Give every picture's path below a folder, in order; what is hidden is not meant."""
+    below = sorted(file.relative_to(folder) for file in folder.rglob("*"))
+    return [
+        file
+        for file in below
+        if is_image(file)
+        and not any(part.startswith(".") for part in file.parts)
+        and (folder / file).is_file()
+    ]
 
 
 def _picture(path: Path) -> ImageFile:

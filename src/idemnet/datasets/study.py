@@ -3,11 +3,12 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset
 
 from idemnet.datasets.files import shown, write_whole
+from idemnet.datasets.folder import Folder
 from idemnet.datasets.published import publish, published_fingerprint, read_manifest
 from idemnet.datasets.report import list_files, write_files
 from idemnet.errors import BadInputError
@@ -16,12 +17,8 @@ from idemnet.recipes import Outcome, Recipe, StudyResults
 RESULTS = "results.json"
 
 
-class StudyDataset(AbstractDataset[Recipe, StudyResults]):
+class StudyDataset(Folder):
     """What a study publishes: results.json, tables, a figure."""
-
-    def __init__(self, filepath: str, metadata: dict[str, Any] | None = None) -> None:
-        self._folder = Path(filepath)
-        self.metadata = metadata
 
     def load(self) -> StudyResults:
         read_manifest(self._folder)
@@ -33,28 +30,15 @@ class StudyDataset(AbstractDataset[Recipe, StudyResults]):
     def _exists(self) -> bool:
         return published_fingerprint(self._folder) is not None
 
-    def _describe(self) -> dict[str, Any]:
-        return {"folder": str(self._folder)}
 
-
-class StudiesDataset(AbstractDataset[NoReturn, Mapping[str, StudyResults]]):
+class StudiesDataset(Folder):
     """Every study that was run, by name."""
-
-    def __init__(self, filepath: str, metadata: dict[str, Any] | None = None) -> None:
-        self._folder = Path(filepath)
-        self.metadata = metadata
 
     def load(self) -> Mapping[str, StudyResults]:
         return {
             place.parent.name: _read(place.parent)
             for place in sorted(self._folder.glob(f"[!.]*/{RESULTS}"))
         }
-
-    def save(self, data: NoReturn) -> NoReturn:
-        raise DatasetError("each study publishes its own results")
-
-    def _describe(self) -> dict[str, Any]:
-        return {"folder": str(self._folder)}
 
 
 class PageDataset(AbstractDataset[str, str]):

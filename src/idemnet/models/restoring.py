@@ -1,6 +1,5 @@
 """Restoring pictures of any size: whole, or in tiles that are blended."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,29 +8,18 @@ from numpy.typing import NDArray
 from torch import nn
 
 from idemnet.models.tiling import restore_in_tiles
+from idemnet.parameters import RestoreParameters
 
 Pixels = NDArray[np.float32]
 """(height, width, 3), RGB, 0 to 1."""
 
 
-@dataclass(frozen=True)
-class Restoring:
-    """How pictures are restored."""
-
-    passes: int = 1
-    """Restorations, one after the other."""
-    tile: int = 512
-    """Larger pictures are restored in tiles of at most this many pixels a side."""
-    overlap: int = 64
-    """Pixels that neighbouring tiles share, across which one fades into the next."""
-
-
 @torch.inference_mode()
-def restore(model: nn.Module, pixels: Pixels, how: Restoring, device: str) -> Pixels:
+def restore(model: nn.Module, pixels: Pixels, how: RestoreParameters, device: str) -> Pixels:
     """Restore a picture; what comes back is clipped to 0..1 but not rounded."""
     image = torch.from_numpy(np.ascontiguousarray(pixels)).permute(2, 0, 1)[None].to(device)
     image = image.contiguous(memory_format=torch.channels_last)
     for _ in range(how.passes):
-        image = restore_in_tiles(model, image, tile=how.tile, overlap=how.overlap)
+        image = restore_in_tiles(model, image, tile=how.tile, overlap=how.tile_overlap)
     restored: NDArray[Any] = image[0].clamp(0, 1).permute(1, 2, 0).float().cpu().numpy()
     return restored

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from idemnet.errors import BadInputError
 from idemnet.models.device import choose_device
 from idemnet.models.network import Network
-from idemnet.models.restoring import Restoring, restore
+from idemnet.models.restoring import restore
 from idemnet.parameters import RestoreParameters
 from idemnet.recipes import Inbox, Job, LazyPhoto, Photo, Plan, Recipe, TrainedModel, fingerprint
 
@@ -21,7 +21,7 @@ class RestoreJob:
 
     pictures: Mapping[str, LazyPhoto]
     network: Network
-    how: Restoring
+    how: RestoreParameters
     device: str
 
     def make(self, wanted: Collection[str]) -> Iterator[tuple[str, Photo]]:
@@ -46,8 +46,7 @@ def restore_inbox(
     if not inbox.pictures:
         raise BadInputError(f"{inbox.place} holds no pictures")
     device = choose_device(parameters.device)
-    how = Restoring(parameters.passes, parameters.tile, parameters.tile_overlap)
-    job = RestoreJob(inbox.pictures, Network.of(trained), how, device)
+    job = RestoreJob(inbox.pictures, Network.of(trained), parameters, device)
     made_from = {"weights": card["sha256"], "device": device, "torch": version("torch")}
     return Recipe(
         fingerprint("restore", VERSION, parameters, inbox.fingerprint, made_from),

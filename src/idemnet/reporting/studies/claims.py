@@ -42,25 +42,17 @@ def _stays(metrics: Metrics) -> float:
     return -float(metrics["iterations"]["second"]["sum"][-1])
 
 
-def _raises_psnr(networks: Sequence[str]) -> list[Claim]:
-    return [
-        Claim(
-            f"The constraint raises the PSNR of {NETWORKS[one]}",
-            one, f"{one}_without", numbers.psnr,
-        )
-        for one in networks
-    ]  # fmt: skip
+def _of_constraint(text: str, measure: Measure, *networks: str) -> list[Claim]:
+    """Claim the same of several networks, with the constraint and without."""
+    return [Claim(text.format(NETWORKS[one]), one, f"{one}_without", measure) for one in networks]
 
 
-def _keeps_psnr(networks: Sequence[str]) -> list[Claim]:
-    return [
-        Claim(
-            f"With the constraint {NETWORKS[one]} loses less by repeating",
-            one, f"{one}_without", _kept,
-        )
-        for one in networks
-    ]  # fmt: skip
-
+RAISES = "The constraint raises the PSNR of {}"
+KEEPS = "With the constraint {} loses less by repeating"
+OF_OURS = [
+    *_of_constraint(RAISES, numbers.psnr, "idempotent"),
+    *_of_constraint(KEEPS, _kept, "idempotent"),
+]
 
 ABLATION = [
     Claim("Two iterations restore better than one", "b", "a", numbers.psnr),
@@ -79,18 +71,18 @@ ABLATION = [
 
 CLAIMS: Mapping[str, Sequence[Claim]] = {
     "gopro": [
-        *_raises_psnr(["idempotent", "dmphn", "mtrnn"]),
+        *_of_constraint(RAISES, numbers.psnr, "idempotent", "dmphn", "mtrnn"),
         Claim("The idempotent network restores better than DMPHN", "idempotent", "dmphn_without",
               numbers.psnr),
         Claim("It restores better than MT-RNN", "idempotent", "mtrnn_without", numbers.psnr),
     ],
     "ablation": ABLATION,
     "constraint": [
-        *_raises_psnr(["dmphn", "mtrnn", "idempotent"]),
-        *_keeps_psnr(["dmphn", "mtrnn", "idempotent"]),
+        *_of_constraint(RAISES, numbers.psnr, "dmphn", "mtrnn", "idempotent"),
+        *_of_constraint(KEEPS, _kept, "dmphn", "mtrnn", "idempotent"),
     ],
     "repeat": [
-        *_keeps_psnr(["idempotent", "dmphn", "mtrnn"]),
+        *_of_constraint(KEEPS, _kept, "idempotent", "dmphn", "mtrnn"),
         Claim("Images that DMPHN restored lose less in the idempotent network than in DMPHN",
               "idempotent_after_dmphn", "dmphn_after_dmphn", numbers.gain),
         Claim("Images that MT-RNN restored lose less in the idempotent network than in MT-RNN",
@@ -100,15 +92,15 @@ CLAIMS: Mapping[str, Sequence[Claim]] = {
         Claim("A second pass changes less in the idempotent network than in MT-RNN", "idempotent",
               "mtrnn_without", _stays, "of 255"),
     ],
-    "realblur": _raises_psnr(["idempotent"]),
+    "realblur": _of_constraint(RAISES, numbers.psnr, "idempotent"),
     "thermal": [
         Claim("One channel is restored too, with the constraint", "idempotent_grey",
               None, numbers.gain),
         Claim("With the constraint one channel loses less by repeating", "idempotent_grey",
               "idempotent_without_grey", _kept),
     ],
-    "dehaze": [*_raises_psnr(["idempotent"]), *_keeps_psnr(["idempotent"])],
-    "derain": [*_raises_psnr(["idempotent"]), *_keeps_psnr(["idempotent"])],
+    "dehaze": OF_OURS,
+    "derain": OF_OURS,
 }  # fmt: skip
 
 
