@@ -139,6 +139,12 @@ def import_(model: str, folder: Path, output: Path, stack: int | None) -> None:
     show_default=True,
     help="Where to compute.",
 )
+@click.option("--memory", metavar="SIZE", help="What it may take, as 2GB; by default it may all.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Write into NAME_explained what each iteration did, and say what changed.",
+)
 @click.option("--force", is_flag=True, help="Write over results that are there.")
 def restore(
     *,
@@ -148,19 +154,22 @@ def restore(
     weights: str | None,
     passes: int,
     device: str,
+    memory: str | None,
+    explain: bool,
     force: bool,
 ) -> None:
-    """Restore pictures: PNG, JPEG, TIFF, WebP or BMP, of any size.
+    """Restore pictures (PNG, JPEG, TIFF, WebP, BMP) and videos (mp4, mov, mkv, webm) of any size.
 
-    INPUT is a file, a folder or a pattern. photo.jpg becomes photo_restored.jpg beside it, a folder
-    FOLDER_restored with the same files below. Depth, transparency, metadata and colour profile are
-    kept. Results that are there are left alone, inputs are never written to. A picture that cannot
-    be restored is named, the others are done, and the exit code is 1.
+    INPUT is a file, a folder of pictures, or a pattern. photo.jpg becomes photo_restored.jpg beside
+    it, a folder FOLDER_restored with the same files below. Depth, transparency, metadata and colour
+    profile are kept, and a video's sound and timing. Results that are there are left alone, inputs
+    are never written to. What cannot be restored is named, the others are done, and the exit code
+    is 1. A video that was begun is gone on with.
     """
-    from idemnet.progress import count_items  # noqa: PLC0415
-    from idemnet.restore_files import plan_errands, restore_files  # noqa: PLC0415
+    from idemnet.errands import plan_errands  # noqa: PLC0415
 
-    failures = []
+    if explain and passes > 1:
+        raise click.UsageError("--explain looks at one pass: leave out --passes.")
     with one_sentence():
         errands = plan_errands(inputs, output)
         todo = [errand for errand in errands if force or not errand.target.exists()]
@@ -168,21 +177,17 @@ def restore(
             click.echo(f"left alone, as they are there: {len(errands) - len(todo)} (see --force)")
         if not todo:
             return
-        from idemnet.restorer import Restorer  # noqa: PLC0415  # torch takes seconds
+        from idemnet.restore_files import restore_files  # noqa: PLC0415  # torch takes seconds
+        from idemnet.restorer import Restorer  # noqa: PLC0415
 
-        restorer = Restorer.load(weights or task, passes=passes, device=device)
+        restorer = Restorer.load(weights or task, passes=passes, memory=memory, device=device)
         if restorer.card["task"] != task:
             raise BadInputError(
                 f"these weights are for task '{restorer.card['task']}', not '{task}': give --task"
             )
-        with count_items("restore", len(todo)) as advance:
-            for done in restore_files(todo, restorer.restore_pixels, lambda: advance(1)):
-                if done.failure:
-                    failures.append(done.failure)
-                elif len(todo) == 1:
-                    click.echo(str(done.errand.target))
+        failures = restore_files(todo, restorer, click.echo, explained=explain)
     if len(todo) > 1:
-        click.echo(f"{len(todo) - len(failures)} of {len(todo)} pictures restored")
+        click.echo(f"{len(todo) - len(failures)} of {len(todo)} restored")
     for failure in failures:
         click.echo(f"Error: {failure}", err=True)
     if failures:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import (
     AfterValidator,
     BaseModel,
+    ByteSize,
     ConfigDict,
     Field,
     NonNegativeInt,
@@ -377,7 +378,8 @@ class TilingParameters(Parameters):
     tile: Annotated[int, Field(ge=64, le=32768)] = 512
     """Larger images are restored in tiles of at most this many pixels a side."""
     tile_overlap: Annotated[int, Field(ge=0, le=1024)] = 64
-    """Pixels that neighbouring tiles share, across which one fades into the next."""
+    """Pixels that neighbouring tiles share, across which one fades into the next: chosen from how
+    far networks see (benchmarks/tiling.py)."""
 
     @model_validator(mode="after")
     def _tiles_get_on(self) -> Self:
@@ -391,6 +393,8 @@ class RestoreParameters(TilingParameters):
 
     passes: Annotated[int, Field(ge=1, le=100)] = 1
     """Restorations one after the other."""
+    memory: ByteSize | None = None
+    """What the process may take, as `2GB`: tiles become as small as needed. `null`: not limited."""
     device: Literal["auto", "cuda", "mps", "cpu"] = "auto"
 
 

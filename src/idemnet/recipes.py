@@ -40,12 +40,11 @@ class Metadata:
 class Photo:
     """A picture with all that restoring must not lose."""
 
-    pixels: NDArray[np.float32]
-    """(height, width, 3), RGB, 0 to 1; grey as three equal channels."""
+    pixels: NDArray[Any]
+    """(height, width, 3), RGB, uint8 or uint16 as in the file; grey as three equal channels."""
     alpha: NDArray[Any] | None = None
-    """(height, width), of the file's own type."""
+    """(height, width), of the same type."""
     grey: bool = False
-    bits: int = 8
     metadata: Metadata = Metadata()
 
 

@@ -1,153 +1,138 @@
-"""Pictures from files to files: `idemnet restore`."""
+"""Pictures from files to files, and videos: `idemnet restore`."""
 
-import glob
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
+from idemnet.datasets.clip import count_frames, restore_clip
 from idemnet.datasets.files import write_whole
-from idemnet.datasets.images import FORMATS
 from idemnet.datasets.photo import PhotoFile, encode_photo
-from idemnet.datasets.pictures import pictures_below
+from idemnet.errands import Errand
 from idemnet.errors import BadInputError
+from idemnet.explaining import explain
+from idemnet.progress import count_items
 from idemnet.recipes import Photo
+from idemnet.restorer import Restorer
 
 AHEAD = 2
 """Pictures that are read, and written, while another one is restored."""
 
-RestorePixels = Callable[[NDArray[np.float32]], NDArray[np.float32]]
+FAULTS = (BadInputError, OSError, MemoryError)
+"""Of one file, which stop no other."""
 
-
-@dataclass(frozen=True)
-class Errand:
-    """A picture to restore, and the file that it becomes."""
-
-    source: Path
-    target: Path
-
-
-@dataclass(frozen=True)
-class Done:
-    """How an errand ended."""
-
-    errand: Errand
-    failure: str = ""
-
-
-def plan_errands(inputs: Sequence[str], output: Path | None) -> list[Errand]:
-    """Find the pictures that somebody names, and say what each becomes.
-
-    A file becomes NAME_restored beside it, a folder NAME_restored with the same files below. With
-    `output`, everything goes into that folder; a single file may be given the name of a file.
-
-    Raises:
-        BadInputError: If a name finds nothing, or two pictures would become the same file.
-    """
-    places = [place for name in inputs for place in _expand(name)]
-    errands: list[Errand] = []
-    for place in places:
-        errands += (
-            _of_folder(place, output, alone=len(places) == 1)
-            if place.is_dir()
-            else [_of_file(place, output, alone=len(places) == 1)]
-        )
-    targets: dict[Path, Errand] = {}
-    for errand in errands:
-        other = targets.setdefault(errand.target.resolve(), errand)
-        if other.source.resolve() != errand.source.resolve():
-            raise BadInputError(
-                f"{errand.source} and {other.source} would both become {errand.target}"
-            )
-    sources = {errand.source.resolve() for errand in errands}
-    for target, errand in targets.items():
-        if target in sources:
-            raise BadInputError(f"{errand.target}: is an input, which is never overwritten")
-    return list(targets.values())
-
-
-def _expand(name: str) -> list[Path]:
-    path = Path(name).expanduser()
-    if path.exists():
-        return [path]
-    found = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - it may be absolute
-    if not found:
-        raise BadInputError(f"{name}: is not there")
-    return [Path(one) for one in found]
-
-
-def _of_file(path: Path, output: Path | None, *, alone: bool) -> Errand:
-    if path.suffix.lower() not in FORMATS:
-        raise BadInputError(f"{path}: '{path.suffix}' is none of {', '.join(sorted(FORMATS))}")
-    if output is None:
-        return Errand(path, path.with_name(f"{path.stem}_restored{path.suffix}"))
-    if alone and output.suffix.lower() in FORMATS and not output.is_dir():
-        return Errand(path, output)
-    return Errand(path, output / path.name)
-
-
-def _of_folder(folder: Path, output: Path | None, *, alone: bool) -> list[Errand]:
-    root = folder.with_name(f"{folder.resolve().name}_restored")
-    if output is not None:
-        root = output if alone else output / folder.resolve().name
-    inside = root.resolve()
-    found = [
-        Errand(folder / path, root / path)
-        for path in pictures_below(folder)
-        if not (folder / path).resolve().is_relative_to(inside)
-    ]
-    if not found:
-        raise BadInputError(f"{folder}: holds no pictures")
-    return found
+RestorePhoto = Callable[[Errand, Photo], Photo]
 
 
 def restore_files(
-    errands: Sequence[Errand], restore: RestorePixels, progress: Callable[[], None]
-) -> Iterator[Done]:
+    errands: Sequence[Errand], restorer: Restorer, say: Callable[[str], None], *, explained: bool
+) -> list[str]:
+    """Restore pictures and videos; give what went wrong.
+
+    Args:
+        errands: What to restore.
+        restorer: What with.
+        say: Told of each picture's explanation, and of the result where there is only one.
+        explained: Whether to write and say what the network did to each picture.
+    """
+
+    def restore(_: Errand, photo: Photo) -> Photo:
+        return replace(photo, pixels=restorer.restore_pixels(photo.pixels))
+
+    def restore_and_explain(errand: Errand, photo: Photo) -> Photo:
+        steps = restorer.iterations(photo.pixels)
+        folder = errand.target.with_name(f"{errand.target.stem}_explained")
+        say(f"{errand.source}: {explain(folder, photo.pixels, steps).sentence()}")
+        return replace(photo, pixels=steps[-1])
+
+    failures: list[str] = []
+    pictures = [errand for errand in errands if not errand.is_video]
+    if pictures:
+        how = restore_and_explain if explained else restore
+        # With others beside it, one picture would take more memory than it may.
+        ahead = AHEAD if restorer.how.memory is None else 0
+        with count_items("restore", len(pictures)) as advance:
+            ended = _restore_pictures(pictures, how, lambda: advance(1), ahead=ahead)
+            failures += [failure for failure in ended if failure]
+    for errand in errands:
+        if errand.is_video:
+            try:
+                _restore_video(errand, restorer)
+            except FAULTS as error:
+                failures.append(_say(error))
+    if len(errands) == 1 and not failures:
+        say(str(errands[0].target))
+    return failures
+
+
+def _restore_video(errand: Errand, restorer: Restorer) -> None:
+    made_with = f"{restorer.card['sha256']} {restorer.how.model_dump_json()}"
+    errand.target.parent.mkdir(parents=True, exist_ok=True)
+    with count_items(f"restore {errand.source.name}", count_frames(errand.source)) as advance:
+        restore_clip(
+            errand.source,
+            errand.target,
+            restorer.restore_pixels,
+            made_with,
+            advance,
+        )
+
+
+def _restore_pictures(
+    errands: Sequence[Errand],
+    restore: RestorePhoto,
+    progress: Callable[[], None],
+    *,
+    ahead: int,
+) -> Iterator[str | None]:
     """Restore one picture after the other; those before and after are written and read meanwhile.
 
-    A picture that cannot be read, restored or written is reported, and the others go on.
+    For each picture that is done, None; for one that cannot be read, restored or written, why.
+
+    Args:
+        errands: What to do.
+        restore: Gives the restored picture; is told which errand it is for.
+        progress: Told of each picture.
+        ahead: Pictures that are read, and written, while another one is restored.
     """
     waiting: deque[tuple[Errand, Future[Photo]]] = deque()
-    writing: deque[tuple[Errand, Future[None]]] = deque()
+    writing: deque[Future[None]] = deque()
     todo = iter(errands)
-    with ThreadPoolExecutor(AHEAD, "reader") as readers, ThreadPoolExecutor(1, "writer") as writer:
+    with (
+        ThreadPoolExecutor(max(1, ahead), "reader") as readers,
+        ThreadPoolExecutor(1, "writer") as writer,
+    ):
 
-        def read_on() -> None:
-            for errand in todo:
+        def read_on(count: int) -> None:
+            for errand in islice(todo, max(0, count - len(waiting))):
                 waiting.append((errand, readers.submit(PhotoFile(errand.source))))
-                if len(waiting) > AHEAD:
-                    return
 
-        read_on()
+        read_on(1)
         while waiting:
             errand, coming = waiting.popleft()
-            read_on()
+            read_on(ahead)
             try:
-                photo = coming.result()
-                restored = replace(photo, pixels=restore(photo.pixels))
-            except (BadInputError, OSError, MemoryError) as error:
-                progress()
-                yield Done(errand, _say(error))
-                continue
-            writing.append((errand, writer.submit(_write, errand.target, restored)))
+                restored = restore(errand, coming.result())
+            except FAULTS as error:
+                yield _say(error)
+            else:
+                writing.append(writer.submit(_write, errand.target, restored))
             progress()
-            while len(writing) > AHEAD:
-                yield _end(*writing.popleft())
+            while len(writing) > ahead:
+                yield _end(writing.popleft())
+            read_on(1)
         while writing:
-            yield _end(*writing.popleft())
+            yield _end(writing.popleft())
 
 
-def _end(errand: Errand, written: Future[None]) -> Done:
+def _end(written: Future[None]) -> str | None:
     try:
         written.result()
-    except (BadInputError, OSError, MemoryError) as error:
-        return Done(errand, _say(error))
-    return Done(errand)
+    except FAULTS as error:
+        return _say(error)
+    return None
 
 
 def _write(path: Path, photo: Photo) -> None:

@@ -9,13 +9,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from PIL import Image as PillowImage
+from pydantic import ValidationError
 
 from idemnet.datasets.find_weights import find_weights
 from idemnet.datasets.weights import read_weights
 from idemnet.errors import BadInputError
 from idemnet.models.device import choose_device
 from idemnet.models.network import Network
-from idemnet.models.restoring import restore
+from idemnet.models.restoring import restore, restore_stepwise
 from idemnet.parameters import RestoreParameters
 from idemnet.recipes import TrainedModel
 
@@ -49,6 +50,7 @@ class Restorer:
         passes: int = 1,
         tile: int = 512,
         tile_overlap: int = 64,
+        memory: int | str | None = None,
         device: str = "auto",
     ) -> Self:
         """Load weights.
@@ -59,6 +61,8 @@ class Restorer:
             passes: Restorations one after the other; one is enough for an idempotent network.
             tile: Larger pictures are restored in tiles of at most this many pixels a side.
             tile_overlap: Pixels that neighbouring tiles share.
+            memory: What the process may take, in bytes or as `2GB`; tiles become as small as
+                needed.
             device: `auto`, `cuda`, `mps` or `cpu`.
 
         Raises:
@@ -67,7 +71,13 @@ class Restorer:
         tensors, card = read_weights(find_weights(weights))
         found = choose_device(device)
         model = Network.of(TrainedModel(tensors, card, ())).build(found)
-        how = RestoreParameters(passes=passes, tile=tile, tile_overlap=tile_overlap)
+        wanted = {"passes": passes, "tile": tile, "tile_overlap": tile_overlap, "memory": memory}
+        try:
+            how = RestoreParameters.model_validate(wanted)
+        except ValidationError as error:
+            fault = error.errors()[0]
+            place = " ".join(map(str, fault["loc"]))
+            raise BadInputError(f"{place} = {fault['input']!r}: {fault['msg']}") from None
         return cls(card, model, how, found)
 
     def __call__(self, picture: Picture) -> Picture:
@@ -104,20 +114,30 @@ class Restorer:
             )
         if min(array.shape[:2]) == 0:
             raise BadInputError(f"an array of shape {array.shape} holds no pixels")
-        whole = np.issubdtype(array.dtype, np.integer)
         if array.dtype not in (np.uint8, np.uint16) and not np.issubdtype(array.dtype, np.floating):
             raise BadInputError(f"values must be uint8, uint16 or floats, not {array.dtype}")
-        white = np.iinfo(array.dtype).max if whole else 1
         channels = array.reshape(*array.shape[:2], -1)
         grey = channels.shape[2] < 3
         colours = np.repeat(channels[:, :, :1], 3, axis=2) if grey else channels[:, :, :3]
-        restored = self.restore_pixels(np.divide(colours, white, dtype=np.float32))
+        restored = self.restore_pixels(colours)
         if grey:
-            restored = restored.mean(axis=2, keepdims=True)
-        scaled = np.rint(restored * white) if whole else restored
+            mean = restored.mean(axis=2, keepdims=True)
+            restored = np.rint(mean) if np.issubdtype(array.dtype, np.integer) else mean
         kept = channels[:, :, restored.shape[2] :]  # transparency
-        return np.concatenate([scaled.astype(array.dtype), kept], axis=2).reshape(array.shape)
+        return np.concatenate([restored.astype(array.dtype), kept], axis=2).reshape(array.shape)
 
-    def restore_pixels(self, pixels: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Restore (H, W, 3) of 0 to 1, without rounding."""
+    def restore_pixels(self, pixels: NDArray[Any]) -> NDArray[Any]:
+        """Restore (H, W, 3), of uint8, uint16 or floats.
+
+        Raises:
+            BadInputError: If it cannot be done in the memory that is allowed.
+        """
         return restore(self.model, pixels, self.how, self.device)
+
+    def iterations(self, pixels: NDArray[Any]) -> list[NDArray[Any]]:
+        """Restore (H, W, 3) once, and give the picture after each of the network's iterations.
+
+        Raises:
+            BadInputError: If it cannot be done in the memory that is allowed.
+        """
+        return restore_stepwise(self.model, pixels, self.how, self.device)

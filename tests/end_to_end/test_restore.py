@@ -1,8 +1,14 @@
 """Pictures are restored by command, by pipeline and from Python, each given back as it came."""
 
 import io
+import json
+import os
+import re
 import shutil
+import signal
+import sys
 
+import av
 import numpy as np
 import pytest
 import torch
@@ -10,13 +16,23 @@ from PIL import ExifTags
 from PIL import Image as PillowImage
 
 from idemnet import Restorer
-from idemnet.datasets.weights import read_weights
+from idemnet.datasets.clip import PART
+from idemnet.datasets.weights import read_weights, write_weights
 from idemnet.errors import BadInputError
 from idemnet.models import MODELS
+from idemnet.recipes import TrainedModel
 
 from ..conftest import Project
+from ..datasets.test_clip import film
+from ..datasets.test_download import wait_until
 
 RNG = np.random.default_rng(1)
+PEAK = [
+    sys.executable, "-c",
+    "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True);"
+    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)",
+]  # fmt: skip
+"""Before a command: says at the end how many kB it took."""
 
 
 @pytest.fixture
@@ -76,7 +92,7 @@ def test_a_folder_keeps_its_structure_and_one_bad_file_stops_no_other(trained_co
     (trained_copy.folder / "album/bad.png").write_bytes(b"no picture")
     result = trained_copy.run("idemnet", "restore", "album", "--passes", "2", check=False)
     assert result.returncode == 1
-    assert "2 of 3 pictures restored" in result.stdout
+    assert "2 of 3 restored" in result.stdout
     assert result.stderr.splitlines()[-1] == "Error: album/bad.png: is not a PNG image"
     back = opened(trained_copy.folder / "album_restored/a.jpg")
     assert back.getexif()[ExifTags.Base.Artist] == "somebody"
@@ -168,3 +184,68 @@ def test_weights_come_from_mlflow_by_name_and_alias(trained_copy, trained):
     result = trained_copy.run(*named, "--force", check=False)
     assert result.returncode == 2
     assert result.stderr.startswith("Error: mlflow:idemnet-deblur@nobody: ")
+
+
+def test_explained_is_what_each_iteration_did(trained_copy, restorer):
+    array = picture(trained_copy.folder / "photo.png")
+    result = trained_copy.run("idemnet", "restore", "photo.png", "--explain")
+    sentence, target = result.stdout.splitlines()
+    assert re.fullmatch(
+        r"photo\.png: sharpness [\d.]+ -> [\d.]+ \([-+]\d+%\), changed by .*", sentence
+    )
+    assert target == "photo_restored.png"
+    folder = trained_copy.folder / "photo_restored_explained"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "difference.png", "explanation.json", "iteration_0.png", "iteration_1.png",
+    ]  # fmt: skip
+    assert (np.asarray(opened(folder / "iteration_0.png")) == array).all()
+    restored = np.asarray(opened(trained_copy.folder / target))
+    assert (np.asarray(opened(folder / "iteration_1.png")) == restored).all()
+    said = json.loads((folder / "explanation.json").read_text())
+    assert said["change"] == pytest.approx(np.abs(restored.astype(int) - array).mean())
+    assert (restorer.iterations(array)[-1] == restorer(array)).all()
+
+
+def test_explained_says_when_almost_nothing_changed(trained_copy):
+    PillowImage.new("RGB", (40, 30), (90, 120, 60)).save(trained_copy.folder / "flat.png")
+    weights = trained_copy.folder / "data/06_models/deblur/builtin"
+    tensors, card = read_weights(weights / "weights.safetensors")
+    still = {name: torch.zeros_like(tensor) for name, tensor in tensors.items()}
+    write_weights(trained_copy.folder / "still", TrainedModel(still, card, ()))
+    command = ["idemnet", "restore", "flat.png", "--explain", "--weights", "still"]
+    assert "almost nothing" in trained_copy.run(*command).stdout
+
+
+def test_a_video_is_restored_and_gone_on_with_after_a_kill(trained_copy):
+    film(trained_copy.folder / "clip.mp4", 2 * PART + 4, size=(240, 320))
+    parts = trained_copy.folder / ".clip_restored.mp4.parts"
+    running = trained_copy.start("idemnet", "restore", "clip.mp4")
+    wait_until(lambda: len(list(parts.glob("*.nut"))) == 1)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    running.stdout.close()
+    [first] = parts.glob("*.nut")
+    content, written = first.read_bytes(), first.stat().st_mtime_ns
+    assert not (trained_copy.folder / "clip_restored.mp4").exists()
+    again = trained_copy.start("idemnet", "restore", "clip.mp4")
+    wait_until(lambda: len(list(parts.glob("*.nut"))) == 2)
+    assert (first.read_bytes(), first.stat().st_mtime_ns) == (content, written)
+    output, _ = again.communicate(timeout=300)
+    assert again.returncode == 0, output
+    with av.open(str(trained_copy.folder / "clip_restored.mp4")) as video:
+        assert sum(1 for _ in video.decode(video=0)) == 2 * PART + 4
+        assert len(video.streams.audio) == 1
+    assert not parts.exists()
+
+
+def test_memory_that_is_allowed_is_kept_or_the_picture_is_refused(trained_copy):
+    picture(trained_copy.folder / "large.png", size=(1500, 2500))
+    weights = ["--weights", "data/06_models/deblur/builtin"]
+    result = trained_copy.run("idemnet", "restore", "large.png", "--memory", "100MB", check=False)
+    assert result.returncode == 1
+    assert re.search(r"takes \d+ MB of memory, and 100 are allowed", result.stderr)
+    wrong = trained_copy.run("idemnet", "restore", "large.png", "--memory", "much", check=False)
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("Error: memory = 'much': ")
+    command = [*PEAK, "idemnet", "restore", "large.png", "--memory", "700MB", *weights]
+    assert int(trained_copy.run(*command).stderr.split()[-1]) * 1024 < 700e6

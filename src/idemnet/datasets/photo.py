@@ -80,11 +80,11 @@ def decode_photo(data: bytes, name: str) -> Photo:
     )
     values = _decode_deep(data, image, name)
     if values is None:
-        values = _decode_shallow(image, name)
+        values = _decodeto_eight_bits(image, name)
     return _photo(_turn(values, turn), metadata)
 
 
-def _decode_shallow(image: PillowImage.Image, name: str) -> NDArray[Any]:
+def _decodeto_eight_bits(image: PillowImage.Image, name: str) -> NDArray[Any]:
     if image.mode not in ("RGB", "RGBA", "L", "LA", "P", "PA", "1"):
         raise BadInputError(f"{name}: colour mode {image.mode} is not supported, convert it to RGB")
     if image.mode in ("P", "PA"):
@@ -119,15 +119,10 @@ def _photo(values: NDArray[Any], metadata: Metadata) -> Photo:
     values = values[:, :, np.newaxis] if values.ndim == 2 else values
     channels = values.shape[2]
     grey = channels < 3
-    colours = values[:, :, :1] if grey else values[:, :, :3]
-    pixels = np.repeat(colours, 3, axis=2) if grey else colours
-    return Photo(
-        pixels=np.divide(pixels, np.iinfo(values.dtype).max, dtype=np.float32),
-        alpha=values[:, :, -1].copy() if channels in (2, 4) else None,
-        grey=grey,
-        bits=8 * values.itemsize,
-        metadata=metadata,
-    )
+    # Grey takes no more room as three channels than as one.
+    pixels = np.broadcast_to(values[:, :, :1], (*values.shape[:2], 3)) if grey else values[:, :, :3]
+    alpha = values[:, :, -1].copy() if channels in (2, 4) else None
+    return Photo(pixels, alpha, grey, metadata)
 
 
 def _turn(values: NDArray[Any], orientation: int) -> NDArray[Any]:
@@ -160,11 +155,10 @@ def encode_photo(photo: Photo, suffix: str) -> bytes:
     if suffix.lower() not in FORMATS:
         raise BadInputError(f"'{suffix}' is none of {', '.join(sorted(FORMATS))}")
     kind = FORMATS[suffix.lower()]
-    bits = photo.bits if kind in DEEP else 8
-    values = _values(photo, bits, transparent=kind not in OPAQUE)
+    values = _values(photo, deep=kind in DEEP, transparent=kind not in OPAQUE)
     if kind == "PNG":
         return _encode_png(values, photo.metadata)
-    if kind == "TIFF" and bits == 16:
+    if kind == "TIFF" and values.dtype == np.uint16:
         return _encode_tiff(values, photo)
     options = dict(OPTIONS.get(kind, {}))
     if kind != "BMP":
@@ -177,23 +171,26 @@ def encode_photo(photo: Photo, suffix: str) -> bytes:
     return content.getvalue()
 
 
-def _values(photo: Photo, bits: int, *, transparent: bool) -> NDArray[Any]:
-    """Round to integers, and put channels back together."""
-    kind = np.uint16 if bits == 16 else np.uint8
-    white = np.iinfo(kind).max
-    pixels = np.clip(photo.pixels, 0, 1)
-    # Grey comes back as three channels that are hardly different.
-    colours = pixels.mean(axis=2, keepdims=True) if photo.grey else pixels
-    alpha = photo.alpha
+def _values(photo: Photo, *, deep: bool, transparent: bool) -> NDArray[Any]:
+    """Put channels back together, as the format can hold them."""
+    colours, alpha = photo.pixels, photo.alpha
+    if photo.grey:  # comes back as three channels that are hardly different
+        colours = np.rint(colours.mean(axis=2, keepdims=True, dtype=np.float32))
+        colours = colours.astype(photo.pixels.dtype)
+    if not deep:
+        colours, alpha = to_eight_bits(colours), None if alpha is None else to_eight_bits(alpha)
     if alpha is not None and not transparent:
-        cover = (alpha.astype(np.float32) / np.iinfo(alpha.dtype).max)[:, :, np.newaxis]
-        colours, alpha = colours * cover + (1 - cover), None
-    values: NDArray[Any] = np.rint(colours * white).astype(kind)
-    if alpha is not None:
-        if alpha.dtype != kind:
-            alpha = np.rint(alpha.astype(np.float64) / np.iinfo(alpha.dtype).max * white)
-        values = np.dstack([values, alpha.astype(kind)])
+        cover = np.divide(alpha, 255, dtype=np.float32)[:, :, np.newaxis]
+        colours, alpha = np.rint(255 + (colours - 255.0) * cover).astype(np.uint8), None
+    values = colours if alpha is None else np.dstack([colours, alpha])
     return values[:, :, 0] if values.shape[2] == 1 else values
+
+
+def to_eight_bits(values: NDArray[Any]) -> NDArray[Any]:
+    """Round to 8 bits."""
+    if values.dtype == np.uint8:
+        return values
+    return ((values.astype(np.uint32) + 128) // 257).astype(np.uint8)
 
 
 def _encode_png(values: NDArray[Any], metadata: Metadata) -> bytes:

@@ -49,6 +49,16 @@ def decibels(error: float, data_range: float) -> float:
     return math.inf if error == 0 else 10 * math.log10(data_range**2 / error)
 
 
+def sharpness(image: Image) -> float:
+    """How much neighbouring pixels differ: the Laplacian's standard deviation, in grey levels.
+
+    For one picture before and after; of two pictures, the busier one is always "sharper". Noise
+    counts as well.
+    """
+    grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+    return float(cv2.Laplacian(grey, cv2.CV_32F).std())
+
+
 def ssim(restored: Values, reference: Values, data_range: float = 255.0) -> float:
     """SSIM with a Gaussian window of 11x11, sigma 1.5, where the window fits into the image.
 

@@ -3,23 +3,100 @@
 from typing import Any
 
 import numpy as np
+import psutil
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
-from idemnet.models.tiling import restore_in_tiles
+from idemnet.errors import BadInputError
+from idemnet.models.memory import restoring_memory
+from idemnet.models.tiling import Restore, restored_bands
 from idemnet.parameters import RestoreParameters
 
-Pixels = NDArray[np.float32]
-"""(height, width, 3), RGB, 0 to 1."""
+Pixels = NDArray[Any]
+"""(height, width, 3), RGB: uint8, uint16, or floats of which 1 is white."""
+
+TILE_STEP = 32
+"""Tiles are made smaller by so many pixels until they fit into memory."""
+
+
+def restore(model: nn.Module, pixels: Pixels, how: RestoreParameters, device: str) -> Pixels:
+    """Restore a picture; what comes back is of the type that was given.
+
+    Raises:
+        BadInputError: If it cannot be done in the memory that is allowed.
+    """
+    between = 4 * pixels.size if how.passes > 1 else 0
+    how = _fit(model, pixels, how, device, pixels.nbytes + between)
+    current = pixels
+    for _ in range(how.passes - 1):
+        [current] = _run(model, current, np.dtype(np.float32), how, device)
+    [restored] = _run(model, current, pixels.dtype, how, device)
+    return restored if pixels.dtype.kind == "u" else restored.clip(0, 1)
+
+
+def restore_stepwise(
+    model: Any, pixels: Pixels, how: RestoreParameters, device: str
+) -> list[Pixels]:
+    """Give the picture after each iteration of one restoration; the last one is the restored one.
+
+    Raises:
+        BadInputError: If it cannot be done in the memory that is allowed.
+    """
+
+    def iterate(image: Tensor) -> Tensor:
+        return torch.cat(model.iterate(image))
+
+    how = _fit(model, pixels, how, device, getattr(model, "iterations", 1) * pixels.nbytes)
+    return _run(iterate, pixels, pixels.dtype, how, device)
 
 
 @torch.inference_mode()
-def restore(model: nn.Module, pixels: Pixels, how: RestoreParameters, device: str) -> Pixels:
-    """Restore a picture; what comes back is clipped to 0..1 but not rounded."""
-    image = torch.from_numpy(np.ascontiguousarray(pixels)).permute(2, 0, 1)[None].to(device)
-    image = image.contiguous(memory_format=torch.channels_last)
-    for _ in range(how.passes):
-        image = restore_in_tiles(model, image, tile=how.tile, overlap=how.tile_overlap)
-    restored: NDArray[Any] = image[0].clamp(0, 1).permute(1, 2, 0).float().cpu().numpy()
-    return restored
+def _run(
+    network: Restore, pixels: Pixels, kind: np.dtype[Any], how: RestoreParameters, device: str
+) -> list[Pixels]:
+    """Give the pictures that a network makes of one; no more than a band of tiles is computed."""
+    height, width = pixels.shape[:2]
+    scale = _white(pixels.dtype)
+
+    def read(rows: slice, columns: slice) -> Tensor:
+        part = np.divide(pixels[rows, columns], scale, dtype=np.float32, casting="unsafe")
+        return torch.from_numpy(part).permute(2, 0, 1)[None].to(device)
+
+    results: list[Pixels] = []
+    top = 0
+    tiling = {"tile": how.tile, "overlap": how.tile_overlap}
+    for band in restored_bands(network, read, height, width, **tiling):
+        results = results or [np.empty(pixels.shape, kind) for _ in band]
+        bottom = top + band.shape[-2]
+        for result, image in zip(results, band, strict=True):
+            if kind.kind == "u":
+                image = (image.clamp(0, 1) * _white(kind)).round()  # noqa: PLW2901
+            result[top:bottom] = image.permute(1, 2, 0).cpu().numpy()
+        top = bottom
+    return results
+
+
+def _white(kind: np.dtype[Any]) -> float:
+    """Give the value that white has in this type."""
+    return float(np.iinfo(kind).max) if kind.kind == "u" else 1.0
+
+
+def _fit(
+    model: nn.Module, pixels: Pixels, how: RestoreParameters, device: str, results: int
+) -> RestoreParameters:
+    """Make tiles small enough to be restored beside all that is, or will be, in memory."""
+    if how.memory is None:
+        return how
+    used = psutil.Process().memory_info().rss if device == "cpu" else 0
+    beside = used + results + pixels.nbytes  # the last of these is a result being encoded
+    height, width = pixels.shape[:2]
+    for tile in range(how.tile, how.tile_overlap, -TILE_STEP):
+        band = 2 * 4 * 3 * min(tile, height) * width
+        needed = beside + band + restoring_memory(model, min(tile, height), min(tile, width))
+        if needed <= how.memory:
+            return how.model_copy(update={"tile": tile})
+    raise BadInputError(
+        f"restoring {width}x{height} takes {needed / 1e6:.0f} MB of memory, and "
+        f"{how.memory / 1e6:.0f} are allowed"
+    )

@@ -1,48 +1,62 @@
 """Large images piece by piece: tiles that overlap and are blended into each other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
 
+Restore = Callable[[Tensor], Tensor]
+"""Maps (1, C, h, w) to (M, D, h, w), for any M and D."""
 
-def restore_in_tiles(
-    restore: Callable[[Tensor], Tensor], image: Tensor, *, tile: int, overlap: int
-) -> Tensor:
-    """Restore an image that is larger than a tile; a smaller one goes through as it is.
+Read = Callable[[slice, slice], Tensor]
+"""Gives rows and columns of an image, (1, C, h, w)."""
 
-    Args:
-        restore: Maps (1, C, h, w) to (M, D, h, w), for any M and D.
-        image: (1, C, H, W).
-        tile: Largest height and width that `restore` is given.
-        overlap: Pixels that neighbouring tiles share at least; across them one fades into the next.
 
-    Returns:
-        What `restore` gives, for the whole image.
-    """
+def restore_in_tiles(restore: Restore, image: Tensor, *, tile: int, overlap: int) -> Tensor:
+    """Restore an image, (1, C, H, W); one that is no larger than a tile goes through as it is."""
     height, width = image.shape[-2:]
     if max(height, width) <= tile:
         return restore(image)
-    total = weights = torch.zeros(())
-    for top in tile_starts(height, tile, overlap):
-        for left in tile_starts(width, tile, overlap):
-            part = image[..., top : top + tile, left : left + tile]
-            restored = restore(part)
-            if not total.ndim:
-                total = restored.new_zeros(*restored.shape[:-2], height, width)
-                weights = restored.new_zeros(height, width)
-            rows, columns = (
-                _fade(start, length, whole, overlap, restored)
-                for start, length, whole in (
-                    (top, part.shape[-2], height),
-                    (left, part.shape[-1], width),
-                )
-            )
-            weight = rows[:, None] * columns
-            region = (..., slice(top, top + tile), slice(left, left + tile))
-            total[region] += restored * weight
-            weights[region] += weight
-    return total / weights
+
+    def read(rows: slice, columns: slice) -> Tensor:
+        return image[..., rows, columns]
+
+    bands = restored_bands(restore, read, height, width, tile=tile, overlap=overlap)
+    return torch.cat(list(bands), dim=-2)
+
+
+def restored_bands(
+    restore: Restore, read: Read, height: int, width: int, *, tile: int, overlap: int
+) -> Iterator[Tensor]:
+    """Restore from top to bottom; rows are given as soon as no tile below reaches them.
+
+    So that no more than the height of a tile is in memory, however large the image.
+
+    Args:
+        restore: The network.
+        read: Where tiles come from.
+        height: Of the image.
+        width: Of the image.
+        tile: Largest height and width that `restore` is given.
+        overlap: Pixels that neighbouring tiles share at least; across them one fades into the next.
+    """
+    columns = _fades(width, tile, overlap)
+    rows = _fades(height, tile, overlap)
+    ends = [start for start, _ in rows[1:]] + [height]
+    shared: Tensor | None = None
+    for (top, row_weights), end in zip(rows, ends, strict=True):
+        band: Tensor | None = None
+        for left, column_weights in columns:
+            restored = restore(read(slice(top, top + tile), slice(left, left + tile)))
+            if band is None:
+                band = restored.new_zeros(*restored.shape[:-1], width)
+            weights = (row_weights[:, None] * column_weights).to(restored)
+            band[..., left : left + tile] += restored * weights
+        assert band is not None
+        if shared is not None:
+            band[..., : shared.shape[-2], :] += shared
+        yield band[..., : end - top, :]
+        shared = band[..., end - top :, :].clone()
 
 
 def tile_starts(length: int, tile: int, overlap: int) -> list[int]:
@@ -59,9 +73,20 @@ def tile_starts(length: int, tile: int, overlap: int) -> list[int]:
     return [round(number * (length - tile) / (count - 1)) for number in range(count)]
 
 
-def _fade(start: int, length: int, whole: int, overlap: int, like: Tensor) -> Tensor:
-    """Weights along one axis: rising and falling across the overlap, full at the image's edge."""
-    places = torch.arange(length, device=like.device, dtype=like.dtype)
-    rising = (places + 1) / (overlap + 1) if start > 0 else torch.ones_like(places)
-    falling = (length - places) / (overlap + 1) if start + length < whole else rising.new_ones(())
-    return torch.minimum(rising, falling).clamp(max=1)
+def _fades(length: int, tile: int, overlap: int) -> list[tuple[int, Tensor]]:
+    """Give each tile's start along one axis and its weights there, which add up to 1 everywhere."""
+    starts = tile_starts(length, tile, overlap)
+    tile = min(tile, length)
+    places = torch.arange(tile, dtype=torch.float64)
+    fades = []
+    for start in starts:
+        rising = (places + 1) / (overlap + 1) if start > 0 else torch.ones_like(places)
+        falling = (tile - places) / (overlap + 1) if start + tile < length else rising.new_ones(())
+        fades.append(torch.minimum(rising, falling).clamp(max=1))
+    total = torch.zeros(length, dtype=torch.float64)
+    for start, fade in zip(starts, fades, strict=True):
+        total[start : start + tile] += fade
+    return [
+        (start, (fade / total[start : start + tile]).float())
+        for start, fade in zip(starts, fades, strict=True)
+    ]

@@ -1,0 +1,74 @@
+"""What the network did to a picture: `idemnet restore --explain`."""
+
+import json
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from idemnet.datasets.files import write_whole
+from idemnet.datasets.images import encode_png
+from idemnet.datasets.photo import to_eight_bits
+from idemnet.imaging.metrics import sharpness
+from idemnet.reporting.pictures import difference
+
+ALMOST_NOTHING = 0.25
+"""Mean change, of 255, that nobody sees."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What changed; levels are of 255."""
+
+    sharpness_before: float
+    sharpness_after: float
+    changes: tuple[float, ...]
+    """Mean absolute change by each iteration."""
+    change: float
+    """By all of them together."""
+    difference_times: int
+    """What the picture of the difference is amplified by."""
+
+    def sentence(self) -> str:
+        """Say it in a line."""
+        sharper = self.sharpness_after / max(self.sharpness_before, 1e-9) - 1
+        figures = (
+            f"sharpness {self.sharpness_before:.1f} -> {self.sharpness_after:.1f} ({sharper:+.0%})"
+            f", changed by {self.change:.2f} of 255 on average"
+        )
+        if self.change < ALMOST_NOTHING:
+            return f"{figures}: almost nothing; the network found little that it can mend"
+        return figures
+
+
+def explain(folder: Path, before: NDArray[Any], after: list[NDArray[Any]]) -> Explanation:
+    """Write each iteration's picture, what has changed, and the figures.
+
+    Args:
+        folder: To write into.
+        before: The picture as it came.
+        after: The same after each iteration.
+    """
+    pictures = [to_eight_bits(picture) for picture in (before, *after)]
+    changed, times = difference(pictures[0], pictures[-1])
+    explanation = Explanation(
+        sharpness(pictures[0]),
+        sharpness(pictures[-1]),
+        tuple(_change(a, b) for a, b in pairwise(pictures)),
+        _change(pictures[0], pictures[-1]),
+        times,
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, picture in enumerate(pictures):
+        write_whole(folder / f"iteration_{number}.png", [encode_png(picture)])
+    write_whole(folder / "difference.png", [encode_png(changed)])
+    words = {**asdict(explanation), "in_a_line": explanation.sentence()}
+    write_whole(folder / "explanation.json", [f"{json.dumps(words, indent=1)}\n".encode()])
+    return explanation
+
+
+def _change(before: NDArray[Any], after: NDArray[Any]) -> float:
+    return float(np.abs(after.astype(np.int16) - before).mean())
