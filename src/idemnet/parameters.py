@@ -66,6 +66,8 @@ class SceneParameters(Parameters):
     """Of a frame, in pixels."""
     width: Annotated[int, Field(ge=32, le=3840)] = 320
     """Of a frame, in pixels."""
+    photographs: str = Field("", exclude=True)  # what is in it counts, not where it is
+    """Folder of further photographs to train on, beside those that installed packages bring."""
 
 
 class ArchiveParameters(Parameters):

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from kedro.io import DatasetError
+from PIL import Image as PillowImage
 
 from idemnet.datasets.images import write_image
 from idemnet.datasets.published import read_manifest
@@ -188,3 +189,20 @@ def test_an_archive_is_downloaded_checked_unpacked_and_not_fetched_again(tmp_pat
     check_is_the_set(raw)
     recorded = (tmp_path / "archives" / "GOPRO_tiny.zip.sha256").read_text()
     assert hashlib.sha256(data).hexdigest() in recorded
+
+
+def test_further_photographs_count_by_what_they_are_not_by_where(tmp_path):
+    for name in ("here", "there"):
+        path = tmp_path / name / "deep" / "a.png"
+        path.parent.mkdir(parents=True)
+        PillowImage.new("RGB", (4000, 30), (9, 99, 199)).save(path)
+    sources = SourcesOnDisk(tmp_path)
+    [photograph], identity = sources.further_photographs(str(tmp_path / "here"))
+    assert sources.further_photographs(str(tmp_path / "there"))[1] == identity
+    assert photograph().shape == (8, 1000, 3)  # halved twice: cameras are not sharp to the pixel
+    PillowImage.new("RGB", (40, 30), (9, 99, 198)).save(tmp_path / "there/deep/a.png")
+    assert sources.further_photographs(str(tmp_path / "there"))[1] != identity
+    assert sources.further_photographs("") == ([], {})
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInputError, match="holds no photographs"):
+        sources.further_photographs(str(tmp_path / "empty"))

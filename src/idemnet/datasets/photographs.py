@@ -3,8 +3,9 @@
 Nothing is downloaded, and no package is imported to find its files, which would take seconds.
 """
 
+import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Literal
@@ -14,6 +15,9 @@ from PIL import Image as PillowImage
 
 from idemnet.errors import BadInputError
 from idemnet.recipes import Image
+
+LONGEST = 1600
+"""Pixels; about what scenes have use for."""
 
 Split = Literal["train", "validation", "test"]
 
@@ -41,6 +45,27 @@ class Photograph:
                 f"The photograph {self.name!r} is missing: it comes with {self.package}, "
                 "which is to be installed again."
             ) from error
+
+
+@dataclass(frozen=True)
+class OwnPhotograph:
+    """One file of somebody's folder; calling it reads it."""
+
+    path: Path
+
+    def __call__(self) -> Image:
+        return _read_reduced(self.path)
+
+
+@lru_cache(maxsize=32)
+def _read_reduced(path: Path) -> Image:
+    """Read a photograph, halved until it is no longer than LONGEST.
+
+    Cameras show no detail as fine as their pixels: what is to be sharp must be reduced.
+    """
+    with PillowImage.open(path) as picture:
+        halvings = max(0, math.ceil(math.log2(max(picture.size) / LONGEST)))
+        return np.array(picture.convert("RGB").reduce(2**halvings))
 
 
 @cache

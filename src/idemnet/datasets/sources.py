@@ -10,9 +10,11 @@ from typing import Any
 from kedro.io import AbstractDataset, DatasetError
 
 from idemnet.datasets.archive import Archive, Member
+from idemnet.datasets.checksum import hash_file
 from idemnet.datasets.download import fetch
 from idemnet.datasets.images import ImageFile, is_image, open_image
-from idemnet.datasets.photographs import PHOTOGRAPHS
+from idemnet.datasets.photographs import PHOTOGRAPHS, OwnPhotograph
+from idemnet.datasets.pictures import pictures_below
 from idemnet.datasets.published import FilesInPlace
 from idemnet.datasets.video import SUFFIXES as VIDEO_SUFFIXES
 from idemnet.datasets.video import open_video
@@ -50,6 +52,15 @@ class SourcesOnDisk:
 
     def photographs(self, split: Split) -> Sequence[LazyImage]:
         return [photograph for photograph in PHOTOGRAPHS if photograph.split == split]
+
+    def further_photographs(self, folder: str) -> tuple[Sequence[LazyImage], dict[str, str]]:
+        if not folder:
+            return [], {}
+        place = _existing_folder(folder)
+        found = [OwnPhotograph(place / path) for path in pictures_below(place)]
+        if not found:
+            raise BadInputError(f"{folder}: holds no photographs")
+        return found, {photograph.path.name: hash_file(photograph.path) for photograph in found}
 
     def archive(self, source: SourceParameters) -> Recipe:
         parameters = source.archive

@@ -49,6 +49,7 @@ def _check_says_where(source: SourceParameters) -> None:
 
 def render_scenes(scene: SceneParameters, sources: Sources) -> Recipe:
     """Render our own sequences, one job each, with a depth map for each."""
+    further, identity = sources.further_photographs(scene.photographs)
     splits: dict[Split, int] = {
         "train": scene.train,
         "validation": scene.validation,
@@ -57,12 +58,14 @@ def render_scenes(scene: SceneParameters, sources: Sources) -> Recipe:
     jobs = [
         Job(
             (*_frame_names(scene, split, number), _depth_name(split, number)),
-            partial(_render, scene, split, number, sources.photographs(split)),
+            partial(_render, scene, split, number, photographs),
         )
         for split, count in splits.items()
+        for photographs in [[*sources.photographs(split), *(further if split == "train" else ())]]
         for number in range(count)
     ]
-    return Recipe(fingerprint("download", VERSION, scene), lambda: Plan(jobs, {"layout": "frames"}))
+    made_from = fingerprint("download", VERSION, scene, *([identity] if identity else []))
+    return Recipe(made_from, lambda: Plan(jobs, {"layout": "frames"}))
 
 
 def _render(
