@@ -84,5 +84,6 @@ class TrainingJob:
     def build_model(self) -> torch.nn.Module:
         """Build the network with the weights that the seed gives."""
         torch.manual_seed(self.parameters.seed)
-        build, checkpointed = MODELS[self.parameters.model], self.parameters.checkpoint_iterations
-        return build(**self.parameters.arguments, checkpoint_iterations=checkpointed)
+        # Networks that cannot do it need not know of it.
+        wanted = {"checkpoint_iterations": True} if self.parameters.checkpoint_iterations else {}
+        return MODELS[self.parameters.model](**self.parameters.arguments, **wanted)

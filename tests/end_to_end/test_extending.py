@@ -1,0 +1,53 @@
+"""The worked examples of docs/extending.md work."""
+
+import json
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from PIL import Image as PillowImage
+
+from ..conftest import REPOSITORY, SCENES, SMALL
+
+EXAMPLES = re.split(r"^## ", (REPOSITORY / "docs/extending.md").read_text(), flags=re.MULTILINE)[1:]
+
+
+def apply(project, title):
+    [example] = [one for one in EXAMPLES if one.startswith(title)]
+    [patch] = re.findall(r"```diff\n(.*?)```", example, re.DOTALL)
+    subprocess.run(["git", "apply", "-"], cwd=project.folder, input=patch, text=True, check=True)
+    [commands] = re.findall(r"```bash\n(.*?)```", example, re.DOTALL)
+    return [line.split() for line in commands.strip().splitlines()]
+
+
+def test_a_new_task(project, monkeypatch):
+    train, restore = apply(project, "A new task")
+    small = {
+        **SMALL["deblur"],
+        "source": {"builtin": SCENES},
+        "synthesize": {"levels": 2},
+        "evaluate": {"protocol": "rgb", "passes": 3, "noise": [0], "samples": 1},
+    }
+    project.set_parameters({**SMALL, "denoise": small})
+    project.run(*train)
+    report = project.folder / "data/08_reporting/denoise/builtin"
+    assert json.loads((report / "metrics.json").read_text())["task"] == "denoise"
+    assert (report / "report.html").is_file()
+    grainy = np.random.default_rng(0).integers(0, 256, (20, 30, 3), np.uint8)
+    PillowImage.fromarray(grainy).save(project.folder / "grainy.png")
+    monkeypatch.setenv("PYTHONPATH", str(project.folder / "src"))  # not what is installed
+    project.run(*restore)
+    assert (project.folder / "grainy_restored.png").is_file()
+
+
+def test_a_new_network(project):
+    [train] = apply(project, "A new network")
+    project.run(*train)
+    card = json.loads((project.folder / "data/06_models/deblur/builtin/card.json").read_text())
+    assert (card["architecture"], card["arguments"]) == ("plain", {"width": 16, "depth": 5})
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.splitlines()[0])
+def test_every_example_is_tried(example):
+    assert example.splitlines()[0] in ("A new task: denoising", "A new network")
