@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ByteSize,
     ConfigDict,
     Field,
@@ -18,11 +19,19 @@ from pydantic import (
     model_validator,
 )
 
+STARTER = "starter"
+"""Name of the weights that are shipped with the package."""
+
 
 def _odd(window: int) -> int:
     if window % 2 == 0:
         raise ValueError("must be odd, so that one frame stands in the middle")
     return window
+
+
+def _nothing(name: object) -> object:
+    """Take what can be typed after --params for what YAML writes as null."""
+    return None if name == "none" else name
 
 
 def _ascending(ends: tuple[float, float]) -> tuple[float, float]:
@@ -270,8 +279,9 @@ class TrainParameters(Parameters):
     model: Literal["idempotent", "dmphn", "mtrnn"] = "idempotent"
     """One of idemnet.models.MODELS: which of the groups in `network` is used."""
     network: NetworkParameters = NetworkParameters()
-    initialize_from: str | None = None
-    """Path of a weights.safetensors to go on from, its card beside it; `null`: from scratch."""
+    initialize_from: Annotated[str | None, BeforeValidator(_nothing)] = None
+    """What to go on from: `starter` (the weights that are shipped), the path of a
+    weights.safetensors with its card beside it, mlflow:NAME@ALIAS; `none`: from scratch."""
 
     times: Annotated[int, Field(ge=1, le=8)] = 2
     """Restorations in training, re-restoring included; 1 is a network as all others."""

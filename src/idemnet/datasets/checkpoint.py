@@ -16,9 +16,11 @@ import torch
 from kedro.io import DatasetError
 
 from idemnet.datasets.files import shown, write_whole
+from idemnet.datasets.find_weights import find_starter, find_weights
 from idemnet.datasets.folder import DatasetFolder
 from idemnet.datasets.weights import read_weights
 from idemnet.errors import BadInputError
+from idemnet.parameters import STARTER
 
 logger = logging.getLogger(__name__)
 
@@ -75,9 +77,11 @@ class Checkpoints:
             )
         return None
 
-    def initial_weights(self, path: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-        """Read weights, with their card, to start a training from."""
-        return read_weights(Path(path).expanduser())
+    def initial_weights(
+        self, name: str, task: str
+    ) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        """Read weights, with their card, to start a training of a task from."""
+        return read_weights(find_starter(task) if name == STARTER else find_weights(name))
 
     def _place(self, fingerprint: str) -> Path:
         return self.folder / fingerprint[:16]

@@ -18,7 +18,7 @@ def find_weights(name: str | Path) -> Path:
         BadInputError: If there is none.
     """
     if str(name) in TASKS:
-        return _of_task(str(name))
+        return find_starter(str(name))
     if match := MLFLOW.fullmatch(str(name)):
         return _of_mlflow(match["name"], match["alias"])
     path = Path(name).expanduser()
@@ -30,11 +30,15 @@ def find_weights(name: str | Path) -> Path:
     return path
 
 
-def _of_task(task: str) -> Path:
-    """Take the starter weights of the package, or what was trained in this project."""
-    starter = Path(str(files("idemnet"))) / "starter" / task / WEIGHTS
+def find_starter(task: str) -> Path:
+    """Give the path of the weights that are shipped for a task, or of those trained here.
+
+    Raises:
+        BadInputError: If there are none.
+    """
+    shipped = Path(str(files("idemnet"))) / "starter" / task / WEIGHTS
     own = Path("data/06_models") / task / "builtin" / WEIGHTS
-    for path in (starter, own):
+    for path in (shipped, own):
         if path.is_file():
             return path
     raise BadInputError(

@@ -133,7 +133,7 @@ class Study:
         """Train a cell, or find that it is done."""
         path = self.parameters.cells[cell].weights
         if path is not None:
-            weights, card = self.checkpoints.initial_weights(path)
+            weights, card = self.checkpoints.initial_weights(path, self.task)
             return TrainedModel(weights, card, [])
         settings = self.parameters.training(self.name, cell, seed, self.train)
         return train(self.patches, settings, self.checkpoints, self.tracker, task=self.task)

@@ -1,8 +1,10 @@
 """A training described: everything a process needs to take part in it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
+from typing import Any
 
 import torch
 
@@ -40,14 +42,22 @@ class TrainingJob:
         return self.parameters.threads or max(1, cores() // self.parameters.processes)
 
     @cached_property
+    def initial(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Weights to start from, and their card; both empty where there are none."""
+        name = self.parameters.initialize_from
+        return ({}, {}) if name is None else self.checkpoints.initial_weights(name, self.task)
+
+    @cached_property
     def fingerprint(self) -> str:
         """What decides the bytes of the result, except for the code (VERSION)."""
+        made_on = {"device": self.device, "threads": self.threads, "torch": version("torch")}
+        _, card = self.initial
         return fingerprint(
             "train",
             VERSION,
             self.parameters.model_dump(mode="json", exclude=WITHOUT_EFFECT),
             self.patches.fingerprint,
-            {"device": self.device, "threads": self.threads, "torch": version("torch")},
+            made_on | ({"initial": card["sha256"]} if card else {}),
         )
 
     @cached_property

@@ -106,8 +106,7 @@ def create_state(job: TrainingJob) -> State:
     """Build everything that training changes, before its first step."""
     model = job.build_model()
     if job.parameters.initialize_from is not None:
-        weights, _ = job.checkpoints.initial_weights(job.parameters.initialize_from)
-        load_weights(model, weights, job.parameters.initialize_from)
+        load_weights(model, job.initial[0], job.parameters.initialize_from)
     model.to(job.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
     average = job.parameters.average
     half = job.device == "cuda" and job.parameters.mixed_precision
