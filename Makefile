@@ -21,7 +21,7 @@ check: .venv/installed  ## ruff, mypy --strict, import contracts
 	$(BIN)/lint-imports
 
 bench: .venv/installed  ## the promises of speed and memory, measured as ratios
-	for script in synthesis patches prepare_memory training_step activation_checkpointing evaluation; do \
+	for script in synthesis patches prepare_memory training_step activation_checkpointing evaluation tiling; do \
 	  $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 clean:  ## remove the environment and the caches; data stays
