@@ -15,7 +15,7 @@ from idemnet.datasets.weights import read_weights
 from idemnet.errors import BadInputError
 from idemnet.models.device import choose_device
 from idemnet.models.network import Network
-from idemnet.models.restoring import restore
+from idemnet.models.restoring import iterate, restore
 from idemnet.parameters import RestoreParameters
 from idemnet.recipes import TrainedModel
 
@@ -117,6 +117,17 @@ class Restorer:
         scaled = np.rint(restored * white) if whole else restored
         kept = channels[:, :, restored.shape[2] :]  # transparency
         return np.concatenate([scaled.astype(array.dtype), kept], axis=2).reshape(array.shape)
+
+    def iterations(self, picture: NDArray[Any]) -> list[NDArray[Any]]:
+        """Give an array, (H, W, 3), after each iteration of one pass; the last is that pass's."""
+        whole = np.issubdtype(picture.dtype, np.integer)
+        white = np.iinfo(picture.dtype).max if whole else 1
+        pixels = np.divide(picture, white, dtype=np.float32)
+        steps = iterate(self.model, pixels, self.how, self.device)
+        return [
+            (np.rint(step * white) if whole else step).astype(picture.dtype, copy=False)
+            for step in steps
+        ]
 
     def restore_pixels(self, pixels: NDArray[np.float32]) -> NDArray[np.float32]:
         """Restore (H, W, 3) of 0 to 1, without rounding."""

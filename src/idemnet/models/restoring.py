@@ -23,3 +23,16 @@ def restore(model: nn.Module, pixels: Pixels, how: RestoreParameters, device: st
         image = restore_in_tiles(model, image, tile=how.tile, overlap=how.tile_overlap)
     restored: NDArray[Any] = image[0].clamp(0, 1).permute(1, 2, 0).float().cpu().numpy()
     return restored
+
+
+@torch.inference_mode()
+def iterate(model: nn.Module, pixels: Pixels, how: RestoreParameters, device: str) -> list[Pixels]:
+    """Give a picture after each iteration of one pass; the last is what one pass restores."""
+    image = torch.from_numpy(np.ascontiguousarray(pixels)).permute(2, 0, 1)[None].to(device)
+    images = restore_in_tiles(
+        lambda part: torch.cat(model.iterate(part)),  # type: ignore[operator]
+        image.contiguous(memory_format=torch.channels_last),
+        tile=how.tile,
+        overlap=how.tile_overlap,
+    )
+    return [one.clamp(0, 1).permute(1, 2, 0).float().cpu().numpy() for one in images]
