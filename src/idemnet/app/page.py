@@ -169,9 +169,9 @@ class Page:
         try:
             photo = read_photo(original)
             restored, steps = restore_photo(photo, self.restorers[task], passes, progress)
+            result = write_result(restored, original)
         except (BadInputError, OSError, MemoryError) as error:
             return self._without_result(EMPTY, say(error))
-        result = write_result(restored, original)
         before, after = to_eight_bits(photo.pixels), to_eight_bits(restored.pixels)
         over_each_other = (shrink(before, VIEW), shrink(after, VIEW))
         return {
