@@ -22,16 +22,18 @@ OPTIONS = (
 
 
 class Page:
-    """One page; what it complains about is collected in `complaints`."""
+    """One page; what it complains about, and asks for, is collected."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection, self._session, self._number = connection, None, 0
         self._seen: list[str] = []
         self.complaints: list[str] = []
+        self.requests: list[str] = []
+        """Addresses that were asked for, the page's own included."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
-        for domain in ("Page", "Runtime", "Log"):
+        for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
@@ -61,6 +63,24 @@ class Page:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
+    def wait_for(self, script: str) -> Any:
+        """Wait until JavaScript gives something that is true, and give it."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            if found := self.run(script):
+                return found
+            time.sleep(0.05)
+        raise TimeoutError(script)
+
+    def upload(self, selector: str, path: Path) -> None:
+        """Choose a file as a person does in the dialog."""
+        root = self.call("DOM.getDocument")["root"]["nodeId"]
+        node = self.call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
+        self.call("DOM.setFileInputFiles", files=[str(path)], nodeId=node)
+
+    def download_to(self, folder: Path) -> None:
+        self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+
     def middle_of(self, selector: str) -> tuple[float, float, float]:
         """Scroll to an element; give the middle of it, and its width."""
         script = (
@@ -79,10 +99,12 @@ class Page:
             )  # fmt: skip
 
     def press(self, key: str, code: int) -> None:
-        for kind in ("rawKeyDown", "keyUp"):
+        text = {"text": "\r"} if key == "Enter" else {}  # without it, no button is pressed
+        for kind, more in (("keyDown" if text else "rawKeyDown", text), ("keyUp", {})):
             self.call(
-                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code
-            )
+                "Input.dispatchKeyEvent",
+                type=kind, key=key, code=key, windowsVirtualKeyCode=code, **more,
+            )  # fmt: skip
 
     def picture(self, path: Path) -> None:
         """Save a screenshot of the whole page."""
@@ -100,6 +122,8 @@ class Page:
         message = json.loads(self._connection.recv(timeout=PATIENCE))
         method, parameters = message.get("method", ""), message.get("params", {})
         self._seen.append(method)
+        if method == "Network.requestWillBeSent":
+            self.requests.append(parameters["request"]["url"])
         if (
             method == "Runtime.exceptionThrown"
             or (method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning"))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -192,6 +193,31 @@ def restore(
         click.echo(f"Error: {failure}", err=True)
     if failures:
         raise SystemExit(1)
+
+
+@main.command()
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    help="Where it listens; by default the first free port from 7860 on.",
+)
+@click.option(
+    "--compare",
+    metavar="PATH|mlflow:NAME@ALIAS",
+    help="Weights whose repeat curve is drawn beside, such as some trained without the constraint.",
+)
+def app(port: int | None, compare: str | None) -> None:
+    """Restore pictures on a page in the browser, on this computer only.
+
+    With the weights of each task that there are some for. Pictures leave this computer nowhere and
+    are not kept: files are deleted after an hour, and when the program ends.
+    """
+    with one_sentence():
+        if find_spec("gradio") is None:
+            raise BadInputError("the page is made with gradio: `pip install 'idemnet[app]'`")
+        from idemnet.app.serve import serve  # noqa: PLC0415  # torch and gradio take seconds
+
+        serve(compare, port)
 
 
 @main.command()

@@ -50,6 +50,12 @@ def test_what_we_encode_every_decoder_reads(shape, seed, kind):
     assert (np.asarray(PillowImage.open(io.BytesIO(data))) == image).all()
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
+def test_it_does_not_matter_how_an_image_lies_in_memory(kind):
+    image = np.arange(60, dtype=kind).reshape(3, 4, 5).transpose(1, 2, 0)
+    assert encode_png(image) == encode_png(image.copy())
+
+
 def test_grey_becomes_three_equal_channels():
     image = decode_image(saved(PillowImage.fromarray(RGB[..., 0])), "a.png")
     assert (image == RGB[..., :1]).all() and image.shape == RGB.shape

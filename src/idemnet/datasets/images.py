@@ -141,9 +141,8 @@ def encode_png(image: NDArray[np.uint8] | NDArray[np.uint16], chunks: bytes = b"
     of the time that libpng's best settings take, for files of the same size.
     """
     height, width = image.shape[:2]
-    rows = (
-        image.astype(image.dtype.newbyteorder(">"), copy=False).view(np.uint8).reshape(height, -1)
-    )
+    big_endian = np.ascontiguousarray(image, image.dtype.newbyteorder(">"))
+    rows = big_endian.view(np.uint8).reshape(height, -1)
     filtered = np.empty((height, 1 + rows.shape[1]), np.uint8)
     filtered[:, 0] = PNG_UP  # each row is stored as what changed since the row above
     filtered[0, 1:] = rows[0]

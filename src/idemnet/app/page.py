@@ -1,0 +1,229 @@
+"""The page of `idemnet app`: what lies where, and what each button does."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from idemnet.app import repeating
+from idemnet.app.restoring import (
+    MAX_MEGABYTES,
+    MAX_MEGAPIXELS,
+    VIEW,
+    read_photo,
+    restore_photo,
+    show_difference,
+    show_picture,
+    show_steps,
+    to_eight_bits,
+    write_result,
+)
+from idemnet.app.samples import Sample, credit
+from idemnet.app.weights import describe_missing, describe_weights, name_curve
+from idemnet.errors import BadInputError
+from idemnet.reporting.pictures import shrink
+from idemnet.restorer import Restorer
+
+VERBS = {"deblur": "Remove blur", "dehaze": "Remove haze", "derain": "Remove rain"}
+KEPT_SECONDS = 3600
+INTRODUCTION = f"""
+<p class="over">idemnet</p>
+<h1>Restore a picture</h1>
+<p>All happens on this computer, and nothing is kept: files are deleted after an hour, and when the
+program ends. A picture may have up to {MAX_MEGAPIXELS} megapixels and {MAX_MEGABYTES} MB.</p>
+"""
+EMPTY = '<p class="empty">The picture will be here.</p>'
+SHOW_STEP = """number => document.querySelectorAll("#steps figure").forEach(
+    (one, place) => { one.hidden = place !== number })"""
+
+PROGRESS = gr.Progress()
+"""As a default, it tells gradio to hand one in."""
+
+Updates = dict[Any, Any]
+"""What becomes of the components."""
+
+
+class Page:
+    """Components, and what happens when people touch them.
+
+    Args:
+        restorers: By task; those that there are weights for.
+        compared: Whose repeat curve is drawn beside that of the same task.
+        samples: Pictures to begin with.
+    """
+
+    def __init__(
+        self,
+        restorers: Mapping[str, Restorer],
+        compared: Restorer | None,
+        samples: Sequence[Sample],
+    ) -> None:
+        self.restorers, self.compared, self.samples = restorers, compared, samples
+        with gr.Blocks(
+            title="idemnet: restore a picture",
+            analytics_enabled=False,
+            delete_cache=(KEPT_SECONDS // 6, KEPT_SECONDS),
+        ) as self.blocks:
+            gr.HTML(INTRODUCTION)
+            with gr.Row():
+                with gr.Column(scale=2, min_width=280):
+                    self._lay_out_question()
+                with gr.Column(scale=5, min_width=280):
+                    self._lay_out_answer()
+            with gr.Row(visible=False, elem_id="results") as self.results:
+                self._lay_out_details()
+            first = next(iter(restorers.values()))
+            self.about = gr.HTML(describe_weights(first), elem_id="about")
+            gr.HTML(f"<p>Photographs: {escape(credit())}.</p>", elem_id="credit")
+            self._connect()
+
+    def _lay_out_question(self) -> None:
+        self.upload = gr.File(label="Your picture", height=130, elem_id="upload")
+        gr.HTML("<p>Or try one of these:</p>", elem_id="or")
+        self.gallery = gr.Gallery(
+            [(str(sample.path), sample.title) for sample in self.samples],
+            label="Samples", show_label=False, columns=len(self.samples), height="auto",
+            container=False, buttons=[], allow_preview=False, interactive=False,
+            elem_id="samples",
+        )  # fmt: skip
+        self.task = gr.Radio(
+            [(VERBS[task], task) for task in self.restorers], value=next(iter(self.restorers)),
+            label="Task", info=describe_missing(self.restorers), elem_id="task",
+        )  # fmt: skip
+        self.passes = gr.Slider(
+            1, 10, value=1, step=1, label="Passes", info="Restorations, one after the other.",
+            buttons=[], elem_id="passes",
+        )  # fmt: skip
+        self.button = gr.Button("Restore", variant="primary", elem_id="restore")
+
+    def _lay_out_answer(self) -> None:
+        self.message = gr.HTML(visible=False, elem_id="message")
+        self.preview = gr.HTML(EMPTY, elem_id="preview")
+        self.before_after = gr.ImageSlider(
+            label="Before | after", format="png", visible=False, interactive=False,
+            max_height=620, buttons=["fullscreen"], elem_id="before_after",
+        )  # fmt: skip
+        self.download = gr.DownloadButton(
+            "Download the result", variant="primary", visible=False, elem_id="download"
+        )
+
+    def _lay_out_details(self) -> None:
+        with gr.Column(min_width=280):
+            self.steps = _titled("Iteration by iteration", "steps")
+            self.step = gr.Slider(
+                0, 1, value=1, step=1, label="Iteration", interactive=True, buttons=[],
+                elem_id="step",
+            )  # fmt: skip
+        with gr.Column(min_width=280):
+            self.changed = _titled("What changed", "changed")
+        with gr.Column(min_width=280):
+            self.curve = _titled("Again and again", "curve")
+
+    def _connect(self) -> None:
+        shown = [self.message, self.preview, self.before_after, self.download, self.results]
+        quick: Any = {"concurrency_limit": None, "api_visibility": "private"}
+        # One after the other: two restorations at once would each take twice as long.
+        slow: Any = {"concurrency_id": "restoring", "api_visibility": "private"}
+        self.gallery.select(
+            self.choose_sample, None, [self.upload, self.task], show_progress="hidden", **quick
+        )
+        self.upload.change(self.look, self.upload, shown, show_progress="hidden", **quick)
+        self.task.change(self.name_weights, self.task, self.about, show_progress="hidden", **quick)
+        self.step.change(None, self.step, None, js=SHOW_STEP, **quick)
+        pressed = self.button.click(
+            self.restore,
+            [self.upload, self.task, self.passes],
+            [*shown, self.steps, self.step, self.changed, self.curve],
+            show_progress_on=[self.preview, self.before_after],
+            **slow,
+        )
+        pressed.then(self.draw_curve, [self.upload, self.task], self.curve, **slow)
+
+    def choose_sample(self, chosen: gr.SelectData) -> tuple[str, str]:
+        """Take a sample as if it had been uploaded, and the task that it is for."""
+        sample = self.samples[chosen.index]
+        return str(sample.path), sample.task
+
+    def name_weights(self, task: str) -> str:
+        return describe_weights(self.restorers[task])
+
+    def look(self, path: str | None) -> Updates:
+        """Show a picture as it came, and put away what was restored before."""
+        if path is None:
+            return self._without_result(EMPTY)
+        try:
+            photo = read_photo(Path(path))
+        except (BadInputError, OSError) as error:
+            return self._without_result(EMPTY, say(error))
+        return self._without_result(show_picture(photo, Path(path).name))
+
+    def restore(
+        self, path: str | None, task: str, passes: int, progress: gr.Progress = PROGRESS
+    ) -> Updates:
+        """Restore a picture, and show all that there is to see of it."""
+        if path is None:
+            return self._without_result(EMPTY, "Choose a picture first.")
+        original = Path(path)
+        try:
+            photo = read_photo(original)
+            restored, steps = restore_photo(photo, self.restorers[task], passes, progress)
+            result = write_result(restored, original)
+        except (BadInputError, OSError, MemoryError) as error:
+            return self._without_result(EMPTY, say(error))
+        before, after = to_eight_bits(photo.pixels), to_eight_bits(restored.pixels)
+        over_each_other = (shrink(before, VIEW), shrink(after, VIEW))
+        return {
+            self.message: gr.HTML(visible=False),
+            self.preview: gr.HTML(visible=False),
+            self.before_after: gr.ImageSlider(over_each_other, visible=True),
+            self.download: gr.DownloadButton(value=result, visible=True),
+            self.results: gr.Row(visible=True),
+            self.steps: show_steps(steps, passes),
+            self.step: gr.Slider(maximum=len(steps) - 1, value=len(steps) - 1),
+            self.changed: show_difference(before, after),
+            self.curve: "",
+        }
+
+    def draw_curve(self, path: str | None, task: str, progress: gr.Progress = PROGRESS) -> str:
+        """Measure what repeating does to the middle of the picture."""
+        try:
+            photo = read_photo(Path(path or ""))
+        except (BadInputError, OSError):
+            return ""
+        restorers = [self.restorers[task]]
+        if self.compared is not None and self.compared.card["task"] == task:
+            restorers.append(self.compared)
+        curves = {
+            name_curve(restorer, compared=restorer is self.compared): repeating.repeat(
+                to_eight_bits(photo.pixels), restorer, progress
+            )
+            for restorer in restorers
+        }
+        return repeating.show(curves)
+
+    def _without_result(self, preview: str, complaint: str = "") -> Updates:
+        notice = f'<p class="notice" role="alert">{escape(complaint)}</p>' if complaint else ""
+        return {
+            self.message: gr.HTML(notice, visible=bool(complaint)),
+            self.preview: gr.HTML(preview, visible=True),
+            self.before_after: gr.ImageSlider(visible=False),
+            self.download: gr.DownloadButton(visible=False),
+            self.results: gr.Row(visible=False),
+        }
+
+
+def _titled(title: str, name: str) -> gr.HTML:
+    return gr.HTML(html_template=f"<h2>{title}</h2>${{value}}", elem_id=name)
+
+
+def say(error: BaseException) -> str:
+    """Put into words for the page what is wrong with a picture."""
+    match error:
+        case FileNotFoundError():
+            return "The picture is no longer here, it was deleted: choose it again."
+        case MemoryError():
+            return "The picture needs more memory than there is: make it smaller."
+        case _:
+            return str(error)

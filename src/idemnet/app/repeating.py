@@ -1,0 +1,90 @@
+"""What repeating does to one picture: how far it drifts, and whether it is sharpened to death."""
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from html import escape
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from idemnet.recipes import Image
+from idemnet.reporting.plots import BLUE, ORANGE, STYLE, count_below, encode
+from idemnet.restorer import Restorer
+
+PASSES = 10
+SIDE = 256
+"""Of the part in the picture's middle that is restored so often; all of it would take too long."""
+
+
+@dataclass(frozen=True)
+class RepeatCurve:
+    """Both in grey levels of 255."""
+
+    change: list[float]
+    """Mean distance to the first pass, after each pass."""
+    sharpness: list[float]
+    """Mean difference of neighbouring pixels, of the picture given and after each pass."""
+
+
+def repeat(picture: Image, restorer: Restorer, advance: Callable[..., object]) -> RepeatCurve:
+    """Restore the middle of a picture again and again, without rounding in between."""
+    height, width = picture.shape[:2]
+    top, left = max(0, height - SIDE) // 2, max(0, width - SIDE) // 2
+    part = picture[top : top + SIDE, left : left + SIDE]
+    given = np.divide(part, 255, dtype=np.float32)
+    passes: list[NDArray[np.float32]] = []
+    for number in range(PASSES):
+        advance((number, PASSES), "Repeating", unit="passes")
+        passes.append(restorer(passes[-1] if passes else given))
+    return RepeatCurve(
+        change=[255 * float(np.abs(one - passes[0]).mean()) for one in passes],
+        sharpness=[_sharpness(one) for one in (given, *passes)],
+    )
+
+
+def _sharpness(picture: NDArray[np.float32]) -> float:
+    steps = [np.abs(np.diff(picture, axis=axis)) for axis in (0, 1)]
+    return 255 * float(np.mean([step.mean() if step.size else 0 for step in steps]))
+
+
+def draw(curves: Mapping[str, RepeatCurve]) -> bytes:
+    """Draw the curves as SVG without a ground, for bright and dark pages."""
+    style = STYLE | {f"{part}.facecolor": "none" for part in ("figure", "axes", "savefig")}
+    with mpl.rc_context(style):
+        figure = Figure(figsize=(5, 4.8))
+        upper, lower = figure.subplots(2, sharex=True)
+        upper.set_title("change since the first pass, of 255 grey levels")
+        lower.set_title("sharpness: mean step between pixels, of 255")
+        lower.set_xlabel("pass (0: the picture as it came)")
+        for (label, curve), colour, marker in zip(
+            curves.items(), (BLUE, ORANGE), "os", strict=False
+        ):
+            places = np.arange(len(curve.sharpness))
+            upper.plot(places[1:], curve.change, color=colour, marker=marker, label=label)
+            lower.plot(places, curve.sharpness, color=colour, marker=marker, label=label)
+        # What hardly moves should look so: never less than a grey level from top to bottom.
+        highest = max(max(curve.change) for curve in curves.values())
+        upper.set_ylim(0, max(1.0, 1.1 * highest))
+        low, high = lower.get_ylim()
+        lower.set_ylim(min(low, (low + high) / 2 - 0.5), max(high, (low + high) / 2 + 0.5))
+        count_below(lower)
+        if len(curves) > 1:
+            upper.legend()
+        return encode(figure, "svg")
+
+
+def show(curves: Mapping[str, RepeatCurve]) -> str:
+    """Draw the curves, and say in words where they end."""
+    ends = "; ".join(f"{label}: {curve.change[-1]:.2f}" for label, curve in curves.items())
+    words = (
+        f"{PASSES} passes, on the {SIDE} x {SIDE} pixels in the middle. Mean change from the first "
+        f"to the last, in grey levels: {ends}."
+    )
+    uri = f"data:image/svg+xml;base64,{base64.b64encode(draw(curves)).decode()}"
+    return (
+        f'<figure><img class="plot" src="{uri}" alt="Repeat curve">'
+        f"<figcaption>{escape(words)}</figcaption></figure>"
+    )

@@ -1,0 +1,117 @@
+"""What the page does with a picture: read it, restore it step by step, and show what changed."""
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from idemnet.datasets.images import open_image
+from idemnet.datasets.photo import decode_photo, encode_photo
+from idemnet.errors import BadInputError
+from idemnet.recipes import Image, Photo
+from idemnet.reporting.pictures import difference, shrink, to_webp
+from idemnet.restorer import Restorer
+
+MAX_MEGABYTES = 64
+MAX_MEGAPIXELS = 24
+"""A network on two cores needs a minute or more for so many; `idemnet restore` takes any size."""
+VIEW = 2048
+"""Longest side of the pictures that are laid over each other."""
+
+
+def read_photo(path: Path) -> Photo:
+    """Read an uploaded picture; one that is too large is refused by its header.
+
+    Raises:
+        BadInputError: If it is too large, or no picture that can be given back as it was.
+    """
+    data = path.read_bytes()
+    header = open_image(io.BytesIO(data), path.name, deep=True)
+    megapixels = header.width * header.height / 1e6
+    if megapixels > MAX_MEGAPIXELS:
+        raise BadInputError(
+            f"{path.name}: has {megapixels:.1f} megapixels, more than the {MAX_MEGAPIXELS} this "
+            "page takes: make it smaller, or use `idemnet restore`"
+        )
+    return decode_photo(data, path.name)
+
+
+def restore_photo(
+    photo: Photo, restorer: Restorer, passes: int, advance: Callable[..., object]
+) -> tuple[Photo, list[Image]]:
+    """Restore a picture; give it, and what there is to see at first and after each iteration.
+
+    A pass restores what the pass before has given, as if it had been saved and opened again.
+    """
+    pixels = photo.pixels
+    steps = [shrink(to_eight_bits(pixels))]
+    for done in range(passes):
+        advance((done, passes), "Restoring", unit="passes")
+        iterations = restorer.iterations(pixels)
+        steps += [shrink(to_eight_bits(one)) for one in iterations]
+        pixels = iterations[-1]
+    return replace(photo, pixels=pixels), steps
+
+
+def to_eight_bits(pixels: NDArray[Any]) -> Image:
+    white = np.iinfo(pixels.dtype).max if np.issubdtype(pixels.dtype, np.integer) else 1
+    if white == 255:
+        return pixels
+    return np.rint(pixels * np.float32(255 / white)).astype(np.uint8)
+
+
+def write_result(photo: Photo, original: Path) -> Path:
+    """Write a picture in the format that it came in, in a folder of its own beside it."""
+    folder = Path(mkdtemp(dir=original.parent))
+    path = folder / f"{original.stem}_restored{original.suffix}"
+    path.write_bytes(encode_photo(photo, original.suffix))
+    return path
+
+
+def show_steps(steps: Sequence[Image], passes: int) -> str:
+    """Lay the picture after each iteration on one pile, of which the last is to be seen."""
+    iterations = (len(steps) - 1) // passes
+    figures = []
+    for number, uri in enumerate(to_webp(steps)):
+        done, iteration = divmod(number - 1, iterations)
+        words = f"after iteration {iteration + 1} of {iterations}" if number else "as it came"
+        if number and passes > 1:
+            words += f", pass {done + 1} of {passes}"
+        hidden = "" if number == len(steps) - 1 else "hidden"
+        figures.append(f"<figure {hidden}>{_image(uri, steps[0], words)}</figure>")
+    return "".join(figures)
+
+
+def show_difference(before: Image, after: Image) -> str:
+    """Show what the network changed, and say how strongly that is magnified."""
+    changed, times = difference(before, after)
+    view = shrink(changed)
+    [uri] = to_webp([view])
+    mean = float(np.abs(np.subtract(after, before, dtype=np.int16)).mean())
+    words = (
+        f"{times} times magnified, grey where nothing changed; "
+        f"the mean change is {mean:.2f} of 255 grey levels"
+    )
+    return f"<figure>{_image(uri, view, words)}</figure>"
+
+
+def show_picture(photo: Photo, name: str) -> str:
+    """Show a picture as it came."""
+    view = shrink(to_eight_bits(photo.pixels))
+    [uri] = to_webp([view])
+    height, width = photo.pixels.shape[:2]
+    return f"<figure>{_image(uri, view, f'{name}: {width} x {height} pixels')}</figure>"
+
+
+def _image(uri: str, picture: Image, words: str) -> str:
+    height, width = picture.shape[:2]
+    return (
+        f'<img src="{uri}" width="{width}" height="{height}" alt="{escape(words)}">'
+        f"<figcaption>{escape(words)}</figcaption>"
+    )

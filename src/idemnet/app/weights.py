@@ -1,0 +1,68 @@
+"""What the page says about weights: what they are, and what not to expect of them."""
+
+from collections.abc import Collection
+from html import escape
+from typing import Any
+
+from idemnet.reporting.words import name_of, signed, words_of
+from idemnet.restorer import Restorer
+from idemnet.tasks import TASKS
+
+
+def describe_weights(restorer: Restorer) -> str:
+    """Say which weights are in use, in the words of their card."""
+    card = restorer.card
+    # A task's own weights, starter or trained here, are of the built-in scenes.
+    dataset = card.get("dataset", "builtin")
+    facts = {
+        "Task": words_of(card["task"]).title.lower(),
+        "Network": f"{card['architecture']}, {card['parameters']:,} parameters",
+        "Trained on": name_of(dataset),
+        "Constraint": _constraint(card),
+        "PSNR on its validation patches": _scores(card),
+    }
+    rows = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(fact)}</dd></div>"
+        for name, fact in facts.items()
+        if fact
+    )
+    caution = (
+        '<p class="notice">These weights are a starter, trained on small rendered scenes for '
+        "minutes: expect a small change, not a new picture.</p>"
+        if dataset == "builtin"
+        else ""
+    )
+    return f"<h2>Weights in use</h2>{caution}<dl>{rows}</dl>"
+
+
+def _constraint(card: Any) -> str:
+    weight = card.get("training", {}).get("idempotence_weight")
+    if weight is None:
+        return ""
+    return f"idempotence, weight {weight:g}" if weight else "none: passes may add up"
+
+
+def _scores(card: Any) -> str:
+    scores = card.get("validation")
+    if not scores:
+        return ""
+    before, after, third = (scores[name] for name in ("psnr_input", "psnr", "psnr_3"))
+    return (
+        f"{before:.2f} → {after:.2f} dB ({signed(after - before)}), "
+        f"after three passes {third:.2f} dB"
+    )
+
+
+def describe_missing(there: Collection[str]) -> str | None:
+    """Say how to get weights for the other tasks."""
+    missing = [task for task in TASKS if task not in there]
+    if not missing:
+        return None
+    return f"For {' or '.join(missing)}, train first: kedro run --pipeline=train_{missing[0]}"
+
+
+def name_curve(restorer: Restorer, *, compared: bool) -> str:
+    """Name a curve by what sets the two apart."""
+    weight = restorer.card.get("training", {}).get("idempotence_weight")
+    words = "" if weight is None else ", with constraint" if weight else ", without constraint"
+    return ("compared" if compared else "in use") + words

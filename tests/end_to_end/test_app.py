@@ -1,0 +1,243 @@
+"""The page of `idemnet app` in a real browser, from an upload to what is left on the disk."""
+
+import re
+import time
+import urllib.request
+from urllib.error import HTTPError
+
+import cv2
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import ExifTags
+from PIL import Image as PillowImage
+
+from idemnet import Restorer, command_line
+from idemnet.datasets.images import encode_png, png_chunk
+
+from ..browser import PATIENCE, start_browser
+
+RNG = np.random.default_rng(2)
+WEIGHTS = "data/06_models/deblur/builtin"
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/")
+NOISE_OF_GRADIO = ("Method not implemented.", "upload_progress")
+TAB, ENTER, LEFT, RIGHT = ("Tab", 9), ("Enter", 13), ("ArrowLeft", 37), ("ArrowRight", 39)
+FOCUSED = "(id => document.activeElement?.closest(id) !== null)"
+SHOWN_STEP = "document.querySelector('#steps figure:not([hidden]) figcaption')?.textContent"
+
+
+@pytest.fixture(scope="module")
+def temporary(tmp_path_factory):
+    return tmp_path_factory.mktemp("temporary")
+
+
+@pytest.fixture(scope="module")
+def server(trained, temporary):
+    """The program, which has said that it is ready; `address` is where."""
+    process = trained.start(
+        "env", f"TMPDIR={temporary}", "OMP_NUM_THREADS=1", "idemnet", "app", "--compare", WEIGHTS
+    )
+    said = ""
+    for line in process.stdout:
+        said += line
+        if found := ADDRESS.search(line):
+            break
+    assert found, said
+    process.address = found[0]
+    yield process
+    process.terminate()
+    process.wait(PATIENCE)
+    process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with start_browser(tmp_path_factory.mktemp("browser")) as page:
+        yield page
+
+
+@pytest.fixture
+def page(browser, server):
+    """The page, just opened; whatever is done with it, nobody outside is asked for anything."""
+    browser.requests.clear()
+    open_page(browser, server, 1280)
+    yield browser
+    ours = (server.address, "data:", "blob:", "about:")
+    assert [url for url in browser.requests if not url.startswith(ours)] == []
+    complaints = [c for c in browser.complaints if not any(n in c for n in NOISE_OF_GRADIO)]
+    assert complaints == []
+
+
+def open_page(browser, server, width):
+    browser.open(server.address, width)
+    browser.wait_for("document.querySelector('#upload input[type=file]') !== null")
+    browser.wait_for("document.querySelector('#samples img')?.complete")
+    browser.complaints.clear()  # of the page before, which was left while it waited for answers
+
+
+def upload(page, path):
+    page.upload("#upload input[type=file]", path)
+    page.wait_for("document.querySelector('#preview img, #message .notice') !== null")
+
+
+def restore(page):
+    page.run("document.querySelector('#restore').click()")
+    for shown in ("#steps img", "#before_after img.fixed", "#download"):
+        page.wait_for(f"document.querySelector('{shown}') !== null")
+
+
+def write_picture(path, size=(40, 60), **options):
+    PillowImage.fromarray(RNG.integers(0, 256, (*size, 3), np.uint8)).save(path, **options)
+    return path
+
+
+def tab_to(page, selector):
+    for _ in range(40):
+        if page.run(f"{FOCUSED}({selector!r})"):
+            return
+        page.press(*TAB)
+    raise AssertionError(f"{selector} is not reached with Tab")
+
+
+def test_the_download_is_what_the_package_restores_with_all_that_came_along(
+    page, trained, tmp_path
+):
+    array = RNG.integers(0, 65536, (45, 70, 4), np.uint16)
+    exif = PillowImage.Exif()
+    exif[ExifTags.Base.Artist] = "somebody"
+    note = png_chunk(b"eXIf", exif.tobytes().removeprefix(b"Exif\0\0"))
+    (tmp_path / "holiday.png").write_bytes(encode_png(array, note))
+    upload(page, tmp_path / "holiday.png")
+    restore(page)
+    page.download_to(tmp_path / "downloads")
+    page.run("document.querySelector('#download').click()")
+    result = tmp_path / "downloads/holiday_restored.png"
+    deadline = time.monotonic() + PATIENCE
+    while not result.is_file() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    restored = cv2.imread(str(result), cv2.IMREAD_UNCHANGED)[:, :, [2, 1, 0, 3]]
+    wanted = Restorer.load(trained.folder / WEIGHTS, device="cpu")(array)
+    assert restored.dtype == np.uint16
+    assert (restored[:, :, :3] != array[:, :, :3]).any()
+    assert (restored[:, :, 3] == array[:, :, 3]).all()
+    assert np.abs(restored.astype(int) - wanted).max() <= 2  # threads may round otherwise
+    with PillowImage.open(result) as image:
+        assert image.getexif()[ExifTags.Base.Artist] == "somebody"
+
+
+def test_the_line_between_before_and_after_follows_the_mouse(page, tmp_path):
+    upload(page, write_picture(tmp_path / "a.jpg"))
+    restore(page)
+    clip = "document.querySelector('#before_after img.fixed').style.clipPath"
+    page.wait_for(f"{clip} === 'inset(0px 0px 0px 50%)'")
+    _, _, across = page.middle_of("#before_after .slider-wrap")
+    x, y, _ = page.middle_of("#before_after .outer")
+    page.drag((x, y), (x + across / 4, y))
+    [share] = re.findall(r"([\d.]+)%", page.run(clip))
+    assert float(share) == pytest.approx(75, abs=3)
+
+
+def test_iterations_are_scrubbed_and_curves_drawn(page, tmp_path):
+    upload(page, write_picture(tmp_path / "a.png"))
+    page.run("document.querySelector('#passes input[type=range]').focus()")
+    page.press(*RIGHT)
+    restore(page)
+    page.wait_for(f"{SHOWN_STEP} === 'after iteration 1 of 1, pass 2 of 2'")
+    page.run("document.querySelector('#step input[type=range]').focus()")
+    page.press(*LEFT)
+    page.wait_for(f"{SHOWN_STEP} === 'after iteration 1 of 1, pass 1 of 2'")
+    page.press(*LEFT)
+    page.wait_for(f"{SHOWN_STEP} === 'as it came'")
+    assert "times magnified" in page.run("document.querySelector('#changed').innerText")
+    page.wait_for("document.querySelector('#curve img')?.naturalWidth > 0")
+    words = page.run("document.querySelector('#curve').innerText")
+    assert re.search(r"in use, with constraint: [\d.]+; compared, with constraint: [\d.]+", words)
+
+
+def test_what_cannot_be_restored_is_said_on_the_page(page, server, tmp_path):
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    PillowImage.new("1", (6000, 5000)).save(tmp_path / "large.png")
+    (tmp_path / "<b>notes.txt").write_text("x")
+    for name, said in (
+        ("broken.png", "broken.png: is not a PNG image"),
+        ("large.png", "large.png: has 30.0 megapixels, more than the 24 this page takes"),
+        ("<b>notes.txt", "notes.txt: '.txt' is none of .bmp"),
+    ):
+        upload(page, tmp_path / name)
+        assert said in page.run("document.querySelector('#message').innerText")
+        open_page(page, server, 1280)
+    page.run("document.querySelector('#restore').click()")
+    page.wait_for("document.querySelector('#message')?.innerText == 'Choose a picture first.'")
+    with (tmp_path / "heavy.png").open("wb") as file:
+        file.truncate(65 * 2**20)
+    page.upload("#upload input[type=file]", tmp_path / "heavy.png")
+    page.wait_for("document.body.innerText.includes('maximum allowed size of 64.0 Mb')")
+
+
+def test_a_phone_scrolls_only_downwards(page, server, tmp_path):
+    open_page(page, server, 360)
+    upload(page, write_picture(tmp_path / "wide.png", size=(30, 900)))
+    restore(page)
+    page.wait_for("document.querySelector('#curve img') !== null")
+    assert page.run("document.documentElement.scrollWidth") == 360
+    wide = (
+        "[...document.querySelectorAll('body *')].filter("
+        "one => one.getBoundingClientRect().right > 361).map(one => one.outerHTML.slice(0, 80))"
+    )
+    assert page.run(wide) == []
+
+
+def test_the_keyboard_is_enough(page):
+    tab_to(page, "#samples button")
+    page.press(*ENTER)
+    page.wait_for("document.querySelector('#preview img') !== null")
+    tab_to(page, "#restore")
+    page.press(*ENTER)
+    page.wait_for("document.querySelector('#steps img') !== null")
+    tab_to(page, "#step input[type=range]")
+    page.press(*LEFT)
+    page.wait_for(f"{SHOWN_STEP} === 'as it came'")
+
+
+@pytest.mark.parametrize(
+    ("path", "host", "refused"),
+    [
+        ("gradio_api/file=/etc/passwd", None, 403),
+        ("gradio_api/file=../../../../etc/passwd", None, 403),
+        ("gradio_api/file=pyproject.toml", None, 403),
+        ("", "somewhere.example", 400),
+    ],
+)
+def test_strangers_get_nothing(server, path, host, refused):
+    request = urllib.request.Request(server.address + path, headers={"Host": host} if host else {})
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with pytest.raises(HTTPError) as answer:
+        direct.open(request)
+    assert answer.value.code == refused
+    answer.value.close()
+
+
+def test_nothing_is_left_when_it_ends(server, trained, temporary):
+    [folder] = temporary.iterdir()
+    assert folder.stat().st_mode & 0o077 == 0
+    assert any(folder.rglob("*_restored.png"))
+    server.terminate()
+    assert server.wait(PATIENCE) == 0
+    assert list(temporary.iterdir()) == []
+    assert server.stdout.read() == ""
+    assert not (trained.folder / ".gradio").exists()
+
+
+def test_it_says_what_is_missing(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(command_line.main, ["app"])
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "Error: there are no weights yet: train some with `kedro run --pipeline=train_deblur`\n",
+    )
+    monkeypatch.setattr(command_line, "find_spec", lambda _: None)
+    result = CliRunner().invoke(command_line.main, ["app"])
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "Error: the page is made with gradio: `pip install 'idemnet[app]'`\n",
+    )
