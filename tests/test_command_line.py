@@ -32,6 +32,20 @@ def test_help_does_not_wait_for_imports():
     assert said.stdout.endswith("[]\n")
 
 
+def test_what_nobody_foresaw_is_a_sentence_too_unless_asked_for(journals, monkeypatch):
+    def fail(**_):
+        raise ZeroDivisionError("by nothing")
+
+    monkeypatch.setattr("idemnet.datasets.mlflow_store.configure", fail)
+    result = replay(journals)
+    assert result.exit_code == 1
+    assert (
+        result.output == "Error: ZeroDivisionError: by nothing (idemnet --debug ... shows where)\n"
+    )
+    command = ["--debug", "track", "replay", "--root", str(journals)]
+    assert isinstance(CliRunner().invoke(main, command).exception, ZeroDivisionError)
+
+
 def test_replay_says_a_line_about_every_run(journals, monkeypatch):
     monkeypatch.setattr(
         "idemnet.datasets.mlflow_store.upload", lambda folder, *_: "first" in str(folder) and 7

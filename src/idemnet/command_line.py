@@ -1,8 +1,6 @@
 """`idemnet`: what is done beside running pipelines, for which there is `kedro run`."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,18 +14,32 @@ TASKS = ("deblur", "dehaze", "derain")
 EXISTING = click.Path(exists=True, path_type=Path)
 
 
-@contextmanager
-def one_sentence() -> Iterator[None]:
-    """Say what is wrong with what was given, without a traceback."""
-    try:
-        yield
-    except BadInputError as error:
-        click.echo(f"Error: {error}", err=True)
-        raise SystemExit(2) from None
+class OneSentence(click.Group):
+    """Commands that say in a sentence what is wrong, and show a traceback only when asked."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if ctx.params["debug"]:
+                raise
+            if isinstance(error, BadInputError):
+                click.echo(f"Error: {error}", err=True)
+                raise SystemExit(2) from None
+            click.echo(
+                f"Error: {type(error).__name__}: {error} (idemnet --debug ... shows where)",
+                err=True,
+            )
+            raise SystemExit(1) from None
 
 
-@click.group(name="idemnet", context_settings={"help_option_names": ["-h", "--help"]})
-def main() -> None:
+@click.group(
+    cls=OneSentence, name="idemnet", context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.option("--debug", is_flag=True, help="Show where an error comes from.")
+def main(debug: bool) -> None:
     """Image restoration networks whose second pass changes nothing."""
 
 
@@ -103,8 +115,7 @@ def import_(model: str, folder: Path, output: Path, stack: int | None) -> None:
     """
     from idemnet.datasets.legacy_weights import import_dmphn  # noqa: PLC0415
 
-    with one_sentence():
-        import_dmphn(folder, output, stack=stack)
+    import_dmphn(folder, output, stack=stack)
     click.echo(f"{output / 'weights.safetensors'}: {model}, with its card")
 
 
@@ -171,22 +182,21 @@ def restore(
 
     if explain and passes > 1:
         raise click.UsageError("--explain looks at one pass: leave out --passes.")
-    with one_sentence():
-        errands = plan_errands(inputs, output)
-        todo = [errand for errand in errands if force or not errand.target.exists()]
-        if len(todo) < len(errands):
-            click.echo(f"left alone, as they are there: {len(errands) - len(todo)} (see --force)")
-        if not todo:
-            return
-        from idemnet.restore_files import restore_files  # noqa: PLC0415  # torch takes seconds
-        from idemnet.restorer import Restorer  # noqa: PLC0415
+    errands = plan_errands(inputs, output)
+    todo = [errand for errand in errands if force or not errand.target.exists()]
+    if len(todo) < len(errands):
+        click.echo(f"left alone, as they are there: {len(errands) - len(todo)} (see --force)")
+    if not todo:
+        return
+    from idemnet.restore_files import restore_files  # noqa: PLC0415  # torch takes seconds
+    from idemnet.restorer import Restorer  # noqa: PLC0415
 
-        restorer = Restorer.load(weights or task, passes=passes, memory=memory, device=device)
-        if restorer.card["task"] != task:
-            raise BadInputError(
-                f"these weights are for task '{restorer.card['task']}', not '{task}': give --task"
-            )
-        failures = restore_files(todo, restorer, click.echo, explained=explain)
+    restorer = Restorer.load(weights or task, passes=passes, memory=memory, device=device)
+    if restorer.card["task"] != task:
+        raise BadInputError(
+            f"these weights are for task '{restorer.card['task']}', not '{task}': give --task"
+        )
+    failures = restore_files(todo, restorer, click.echo, explained=explain)
     if len(todo) > 1:
         click.echo(f"{len(todo) - len(failures)} of {len(todo)} restored")
     for failure in failures:
@@ -212,12 +222,11 @@ def app(port: int | None, compare: str | None) -> None:
     With the weights of each task that there are some for. Pictures leave this computer nowhere and
     are not kept: files are deleted after an hour, and when the program ends.
     """
-    with one_sentence():
-        if find_spec("gradio") is None:
-            raise BadInputError("the page is made with gradio: `pip install 'idemnet[app]'`")
-        from idemnet.app.serve import serve  # noqa: PLC0415  # torch and gradio take seconds
+    if find_spec("gradio") is None:
+        raise BadInputError("the page is made with gradio: `pip install 'idemnet[app]'`")
+    from idemnet.app.serve import serve  # noqa: PLC0415  # torch and gradio take seconds
 
-        serve(compare, port)
+    serve(compare, port)
 
 
 @main.command()
@@ -266,18 +275,17 @@ def score(
         raise click.UsageError("RESTORED and REFERENCE must be two folders, or two files.")
     if crop_reference and protocol not in CROPPING:
         raise click.UsageError(f"--crop-reference is for {' and '.join(CROPPING)} only.")
-    with one_sentence():
-        if task is not None:
-            check_fits(protocol, task, force)
-        ours, theirs = find_pictures(restored), find_pictures(reference)
-        if restored.is_file():  # two files are a pair whatever they are called
-            theirs = [(ours[0][0], theirs[0][1])]
-        pairs, faults = pair_by_stem(ours, theirs)
-        with count_items("score", len(pairs)) as advance:
-            figures = score_pairs(
-                pairs, faults, PROTOCOLS[protocol],
-                crop=crop_reference, threads=cores(), advance=advance,
-            )  # fmt: skip
+    if task is not None:
+        check_fits(protocol, task, force)
+    ours, theirs = find_pictures(restored), find_pictures(reference)
+    if restored.is_file():  # two files are a pair whatever they are called
+        theirs = [(ours[0][0], theirs[0][1])]
+    pairs, faults = pair_by_stem(ours, theirs)
+    with count_items("score", len(pairs)) as advance:
+        figures = score_pairs(
+            pairs, faults, PROTOCOLS[protocol],
+            crop=crop_reference, threads=cores(), advance=advance,
+        )  # fmt: skip
     click.echo(json.dumps(figures.as_json(), indent=2) if as_json else figures.as_text(each=each))
 
 
@@ -311,8 +319,7 @@ def compare(runs: tuple[str, ...], output: Path) -> None:
     kind = output.suffix.lstrip(".").lower()
     if kind not in ("svg", "png", "pdf"):
         raise click.UsageError(f"--output must end in .svg, .png or .pdf, not '{output.suffix}'.")
-    with one_sentence():
-        found = find_runs(tracking_uri("", project_root(Path.cwd())), runs)
+    found = find_runs(tracking_uri("", project_root(Path.cwd())), runs)
     click.echo("\n".join(columns(tabulate(found))))
     if reason := warn(found):
         click.echo(reason, err=True)

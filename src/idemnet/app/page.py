@@ -17,11 +17,11 @@ from idemnet.app.restoring import (
     show_difference,
     show_picture,
     show_steps,
-    to_eight_bits,
     write_result,
 )
 from idemnet.app.samples import Sample, credit
 from idemnet.app.weights import describe_missing, describe_weights, name_curve
+from idemnet.datasets.photo import to_eight_bits
 from idemnet.errors import BadInputError
 from idemnet.reporting.pictures import shrink
 from idemnet.restorer import Restorer

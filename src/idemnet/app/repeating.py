@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from idemnet.imaging.metrics import sharpness
 from idemnet.recipes import Image
 from idemnet.reporting.plots import BLUE, ORANGE, STYLE, count_below, encode
 from idemnet.restorer import Restorer
@@ -41,13 +42,8 @@ def repeat(picture: Image, restorer: Restorer, advance: Callable[..., object]) -
         passes.append(restorer(passes[-1] if passes else given))
     return RepeatCurve(
         change=[255 * float(np.abs(one - passes[0]).mean()) for one in passes],
-        sharpness=[_sharpness(one) for one in (given, *passes)],
+        sharpness=[255 * sharpness(one) for one in (given, *passes)],
     )
-
-
-def _sharpness(picture: NDArray[np.float32]) -> float:
-    steps = [np.abs(np.diff(picture, axis=axis)) for axis in (0, 1)]
-    return 255 * float(np.mean([step.mean() if step.size else 0 for step in steps]))
 
 
 def draw(curves: Mapping[str, RepeatCurve]) -> bytes:

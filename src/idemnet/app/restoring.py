@@ -6,13 +6,11 @@ from dataclasses import replace
 from html import escape
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from idemnet.datasets.images import open_image
-from idemnet.datasets.photo import decode_photo, encode_photo
+from idemnet.datasets.photo import decode_photo, encode_photo, to_eight_bits
 from idemnet.errors import BadInputError
 from idemnet.recipes import Image, Photo
 from idemnet.reporting.pictures import difference, shrink, to_webp
@@ -57,13 +55,6 @@ def restore_photo(
         steps += [shrink(to_eight_bits(one)) for one in iterations]
         pixels = iterations[-1]
     return replace(photo, pixels=pixels), steps
-
-
-def to_eight_bits(pixels: NDArray[Any]) -> Image:
-    white = np.iinfo(pixels.dtype).max if np.issubdtype(pixels.dtype, np.integer) else 1
-    if white == 255:
-        return pixels
-    return np.rint(pixels * np.float32(255 / white)).astype(np.uint8)
 
 
 def write_result(photo: Photo, original: Path) -> Path:
