@@ -44,6 +44,7 @@ OddWindow = Annotated[int, Field(ge=1, le=255), AfterValidator(_odd)]
 Pixels = Annotated[int, Field(ge=1, le=32768)]
 NonNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Sigma = Annotated[float, Field(ge=0, le=50)]
 Layers = Annotated[int, Field(ge=1, le=20)]
 StreakPixels = Annotated[float, Field(ge=0.5, le=200)]
 Ascending = AfterValidator(_ascending)
@@ -307,6 +308,11 @@ class TrainParameters(Parameters):
     """Side of a random crop, in pixels."""
     saturation: tuple[Annotated[float, Field(ge=0)], Annotated[float, Field(le=4)]] = (0.8, 1.2)
     """Range of the random factor on colour saturation, the same for input and target."""
+    softness: Annotated[tuple[Sigma, Sigma], Ascending] = (0.0, 0.0)
+    """Range of the Gaussian (sigma in pixels) that softens input and target alike, as lenses and
+    video do; rendered scenes are sharper than any camera's pictures."""
+    grain: Annotated[tuple[Sigma, Sigma], Ascending] = (0.0, 0.0)
+    """Range of the noise (sigma of 255) that is added to the input."""
 
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 1e-4
     """Of Adam, with betas 0.9 and 0.999."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.ndimage import gaussian_filter
 
 from idemnet.imaging.augment import change_saturation, to_float, turn
 from idemnet.recipes import PatchRow
@@ -79,3 +80,15 @@ def test_saturation_moves_colours_from_grey():
     assert np.ptp(change_saturation(image, 0.0)) == pytest.approx(0, abs=1e-6)
     assert np.ptp(change_saturation(image, 1.2)) == pytest.approx(1.2 * np.ptp(image), rel=1e-5)
     assert change_saturation(np.ones((1, 1, 3), np.float32), 1.2).max() <= 1
+
+
+def test_softness_is_for_both_and_grain_for_the_input_alone():
+    plain = sample(Draw(0, 1))
+    soft = sample(Draw(0, 1), softness=(0.9, 0.9))
+    for before, after in zip(plain[:2], soft[:2], strict=True):
+        expected = gaussian_filter(before, (0.9, 0.9, 0), mode="mirror", truncate=4)
+        np.testing.assert_allclose(after, expected, atol=2e-3)
+    grainy = sample(Draw(0, 1), grain=(10, 10))
+    assert (grainy[1] == plain[1]).all()
+    assert 255 * (grainy[0] - plain[0]).std() == pytest.approx(10, rel=0.1)
+    assert (sample(Draw(0, 1), grain=(10, 10))[0] == grainy[0]).all()

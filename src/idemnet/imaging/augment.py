@@ -1,5 +1,6 @@
 """Augmentation: the same change to a degraded image and its clean one."""
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,6 +9,8 @@ from idemnet.recipes import Image
 FloatImage = NDArray[np.float32]
 """(height, width, 3), RGB, 0-1."""
 
+HARD = 0.2
+"""Sigma of a Gaussian, in pixels, below which it changes nothing."""
 GREY_OF_RGB = np.array([0.299, 0.587, 0.114], np.float32)
 
 
@@ -19,6 +22,13 @@ def turn(image: Image, quarter_turns: int, *, flip: bool) -> Image:
 
 def to_float(image: Image) -> FloatImage:
     return np.ascontiguousarray(image).astype(np.float32) / np.float32(255)
+
+
+def soften(image: FloatImage, sigma: float) -> FloatImage:
+    """Blur a little, as a lens does; the mean of softened frames is the softened mean."""
+    if sigma < HARD:
+        return image
+    return np.asarray(cv2.GaussianBlur(image, (0, 0), sigma), np.float32)
 
 
 def change_saturation(image: FloatImage, factor: float) -> FloatImage:

@@ -34,6 +34,8 @@ class Samples(Dataset[Sample]):
             patch_size=self.patch_size,
             crop=self.parameters.crop,
             saturation=self.parameters.saturation,
+            softness=self.parameters.softness,
+            grain=self.parameters.grain,
             ladders=self.ladders,
             iterations=self.parameters.arguments.get("iterations", 1),
         )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from idemnet.imaging.augment import FloatImage, change_saturation, to_float, turn
+from idemnet.imaging.augment import FloatImage, change_saturation, soften, to_float, turn
 from idemnet.recipes import PatchReader
 
 
@@ -66,6 +66,8 @@ def make_sample(
     patch_size: int,
     crop: int,
     saturation: tuple[float, float],
+    softness: tuple[float, float] = (0.0, 0.0),
+    grain: tuple[float, float] = (0.0, 0.0),
     ladders: Sequence[Sequence[int]] = (),
     iterations: int = 1,
 ) -> tuple[FloatImage, FloatImage, str]:
@@ -80,14 +82,17 @@ def make_sample(
     top, left = random.integers(patch_size - crop + 1, size=2)
     turns, flip = int(random.integers(4)), bool(random.integers(2))
     factor = random.uniform(*saturation)
+    soft, coarse = random.uniform(*softness), random.uniform(*grain) / 255
 
     def cut(patch: int) -> list[FloatImage]:
         return [
-            change_saturation(to_float(turn(image, turns, flip=flip)), factor)
+            soften(change_saturation(to_float(turn(image, turns, flip=flip)), factor), soft)
             for image in patches.read(patch, int(top), int(left), crop)
         ]
 
     degraded, clean = cut(number)
+    if coarse:
+        degraded += np.float32(coarse) * random.standard_normal(degraded.shape, np.float32)
     if ladders:
         steps = [cut(patch)[0] for patch in ladders[number][: iterations - 1]]
         clean = np.stack([*steps, *[clean] * (iterations - len(steps))])
