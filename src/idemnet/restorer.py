@@ -13,11 +13,11 @@ from PIL import Image as PillowImage
 from idemnet.datasets.find_weights import find_weights
 from idemnet.datasets.weights import read_weights
 from idemnet.errors import BadInputError
-from idemnet.models.device import choose_device
+from idemnet.models.device import choose_device, to_image, to_tensor
 from idemnet.models.network import Network
 from idemnet.models.restoring import restore
 from idemnet.parameters import RestoreParameters
-from idemnet.recipes import TrainedModel
+from idemnet.recipes import Image, TrainedModel
 
 Picture = TypeVar("Picture", NDArray[Any], PillowImage.Image, torch.Tensor)
 
@@ -83,6 +83,12 @@ class Restorer:
                 raise BadInputError(f"a picture of mode {picture.mode}: convert it to RGB first")
             return PillowImage.fromarray(self._restore_array(np.asarray(picture)))
         return self._restore_array(np.asarray(picture))
+
+    @torch.inference_mode()
+    def iterations(self, picture: Image) -> list[Image]:
+        """Give a picture after each iteration of one restoration; it is not cut into tiles."""
+        images = self.model.iterate(to_tensor([picture], self.device))  # type: ignore[operator]
+        return [to_image(image[0]) for image in images]
 
     def _restore_tensor(self, tensor: torch.Tensor) -> torch.Tensor:
         if tensor.ndim == 4:
