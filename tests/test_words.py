@@ -11,7 +11,7 @@ PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 RUN_BY = {
     r"make (run|test)": ".ci/run",
-    r"pip install (\.|dist/.*)|kedro package|tar xzf .*|python -m idemnet .*": (
+    r"pip install (\.|'idemnet\[app\]'|dist/.*)|kedro package|tar xzf .*|python -m idemnet .*": (
         "end_to_end/test_tools.py::test_the_packaged_wheel_runs_a_pipeline_outside_the_repository"
     ),
     r"idemnet restore photo\.jpg( --weights data/.*)?|idemnet restore hazy.*": (
@@ -88,6 +88,13 @@ RUN_BY = {
         "evaluation/test_score_command.py::test_the_installed_command_scores_two_folders"
     ),
     r"idemnet compare .*": "end_to_end/test_evaluate.py::test_runs_are_compared_side_by_side",
+    r"idemnet app( --compare WEIGHTS)?": (
+        "end_to_end/test_app.py::test_the_download_is_what_the_package_restores_with_all_that_came_along"
+    ),
+    r"idemnet export --format onnx": (
+        "end_to_end/test_export.py::test_the_readme_s_program_runs_as_written"
+    ),
+    r"idemnet export --format pt2 .*": "end_to_end/test_export.py::test_pt2_is_run_by_torch_alone",
     r"kedro run --pipeline=train_denoise|idemnet restore grainy.*": (
         "end_to_end/test_extending.py::test_a_new_task"
     ),

@@ -3,10 +3,15 @@
 import json
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from idemnet.errors import BadInputError
+
+if TYPE_CHECKING:
+    from idemnet.models.exporting import Format
+    from idemnet.restorer import Restorer
 
 # Repeated here because their home would have to be imported, which takes too long for `--help`.
 PROTOCOLS = ("gopro", "realblur", "rgb", "griddehaze", "rain")
@@ -33,6 +38,18 @@ class OneSentence(click.Group):
                 err=True,
             )
             raise SystemExit(1) from None
+
+
+def load_restorer(task: str, weights: str | None, **how: Any) -> "Restorer":
+    """Load the task's own weights, or others that are for this task."""
+    from idemnet.restorer import Restorer  # noqa: PLC0415  # torch takes seconds
+
+    restorer = Restorer.load(weights or task, **how)
+    if restorer.card["task"] != task:
+        raise BadInputError(
+            f"these weights are for task '{restorer.card['task']}', not '{task}': give --task"
+        )
+    return restorer
 
 
 @click.group(
@@ -189,13 +206,8 @@ def restore(
     if not todo:
         return
     from idemnet.restore_files import restore_files  # noqa: PLC0415  # torch takes seconds
-    from idemnet.restorer import Restorer  # noqa: PLC0415
 
-    restorer = Restorer.load(weights or task, passes=passes, memory=memory, device=device)
-    if restorer.card["task"] != task:
-        raise BadInputError(
-            f"these weights are for task '{restorer.card['task']}', not '{task}': give --task"
-        )
+    restorer = load_restorer(task, weights, passes=passes, memory=memory, device=device)
     failures = restore_files(todo, restorer, click.echo, explained=explain)
     if len(todo) > 1:
         click.echo(f"{len(todo) - len(failures)} of {len(todo)} restored")
@@ -227,6 +239,63 @@ def app(port: int | None, compare: str | None) -> None:
     from idemnet.app.serve import serve  # noqa: PLC0415  # torch and gradio take seconds
 
     serve(compare, port)
+
+
+@main.command()
+@click.option(
+    "--task",
+    type=click.Choice(TASKS),
+    default="deblur",
+    show_default=True,
+    help="What the network removes: blur, haze or rain.",
+)
+@click.option(
+    "--weights", metavar="PATH|mlflow:NAME@ALIAS", help="Other weights than the task's own."
+)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["onnx", "pt2"]),
+    required=True,
+    help="ONNX, for any runtime, or torch's own.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write.  [default: idemnet-TASK.onnx or .pt2]",
+)
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+def export(
+    *, task: str, weights: str | None, kind: "Format", output: Path | None, force: bool
+) -> None:
+    """Make a network a program that runs without idemnet.
+
+    It takes images of any size, (N, 3, H, W) of 32-bit floats, RGB from 0 to 1, as `image`, and
+    gives `restored`, not clipped. Before it is written it is run on several sizes; if it does not
+    give what the network gives, nothing is written.
+    """
+    output = output or Path(f"idemnet-{task}.{kind}")
+    if output.exists() and not force:
+        raise BadInputError(f"{output}: is there already, write over it with --force")
+    restorer = load_restorer(task, weights, device="cpu")
+    from idemnet.datasets.files import write_whole  # noqa: PLC0415
+    from idemnet.models.exporting import export_network  # noqa: PLC0415
+
+    card = restorer.card
+    about = {
+        "task": task,
+        "sha256": card["sha256"],
+        "description": f"{card['architecture']} network for {task}, "
+        f"{card['parameters']:,} parameters, by idemnet {card['idemnet']}",
+    }
+    program = export_network(restorer.model, kind, about)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    size, _ = write_whole(output, [program.content])
+    click.echo(
+        f"{output}: {size / 1e6:.1f} MB, differs from the network by at most "
+        f"{program.difference:.1e}"
+    )
 
 
 @main.command()

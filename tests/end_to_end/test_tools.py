@@ -107,13 +107,14 @@ def test_kedro_registry_catalog_and_ipython(prepared, tmp_path):
 
 
 @pytest.mark.parametrize("path", sorted((REPOSITORY / "notebooks").glob("*.ipynb")), ids=str)
-def test_notebooks_run_and_are_stored_without_outputs(path, prepared):
+def test_notebooks_run_and_are_stored_without_outputs(path, trained):
     notebook = nbformat.read(path, as_version=4)
     assert all(cell.get("outputs", []) == [] for cell in notebook.cells)
+    assert all(cell.get("execution_count") is None for cell in notebook.cells)
     assert not any(
         re.search(r"^\s*(def|class) ", cell.source, re.MULTILINE) for cell in notebook.cells
     )
-    folder = prepared.folder / "notebooks"
+    folder = trained.folder / "notebooks"
     folder.mkdir(exist_ok=True)
     os.environ["MPLBACKEND"] = "agg"
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}}).execute()
