@@ -88,7 +88,8 @@ def test_size_and_difference_are_said(exported):
 
 def test_the_readme_s_program_runs_as_written(exported):
     text = (REPOSITORY / "README.md").read_text()
-    [program] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    programs = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    [program] = [one for one in programs if "onnxruntime" in one]
     picture = np.random.default_rng(4).integers(0, 256, (45, 67, 3), np.uint8)
     Image.fromarray(picture).save(exported.folder / "photo.jpg")
     exported.run(sys.executable, "-c", program)
