@@ -40,12 +40,10 @@ def read(path: Path) -> Image:
     return ImageFile(path, path.name, path.stat().st_size, None)()
 
 
-def main(weights: str, real: Path) -> None:
-    restorer = Restorer.load(weights)
+def score(restorer: Restorer, real: Path) -> tuple[str, dict[str, list[float]]]:
+    """Give the protocol, and of each picture the PSNR as it came and after each of PASSES."""
     protocol, pairs = find_pairs(restorer.card["task"], real)
-    print(f"{len(pairs)} pictures, protocol {protocol}, passes chained in 8 bits; PSNR in dB")
-    print(f"{'picture':44}{'came':>8}" + "".join(f"{f'pass {one}':>9}" for one in PASSES))
-    rows = []
+    rows = {}
     for degraded, clean in pairs:
         image, reference = read(degraded), read(clean)
         cut = (reference.shape[0] - image.shape[0]) // 2  # RESIDE's clear images are larger
@@ -56,16 +54,20 @@ def main(weights: str, real: Path) -> None:
             image = restorer(image)
             if number in PASSES:
                 row.append(compare(image / np.float32(255), ())["psnr"])
-        rows.append(row)
-        print_row(f"{degraded.parent.parent.name}/{degraded.stem}", row)
-    mean = [float(one) for one in np.mean(rows, axis=0)]
-    print_row("mean", mean)
-    print(f"gain {mean[1] - mean[0]:+.2f} dB, worst {min(r[1] - r[0] for r in rows):+.2f}", end="")
+        rows[f"{degraded.relative_to(real).parts[0]}/{degraded.stem}"] = row
+    return protocol, rows
+
+
+def main(weights: str, real: Path) -> None:
+    protocol, rows = score(Restorer.load(weights), real)
+    print(f"{len(rows)} pictures, protocol {protocol}, passes chained in 8 bits; PSNR in dB")
+    print(f"{'picture':44}{'came':>8}" + "".join(f"{f'pass {one}':>9}" for one in PASSES))
+    mean = [float(one) for one in np.mean(list(rows.values()), axis=0)]
+    for name, row in {**rows, "mean": mean}.items():
+        print(f"{name[-43:]:44}{row[0]:8.2f}" + "".join(f"{one:9.2f}" for one in row[1:]))
+    worst = min(row[1] - row[0] for row in rows.values())
+    print(f"gain {mean[1] - mean[0]:+.2f} dB, worst {worst:+.2f}", end="")
     print(f"; tenth pass {mean[-1] - mean[1]:+.2f} from the first")
-
-
-def print_row(name: str, row: list[float]) -> None:
-    print(f"{name[-43:]:44}{row[0]:8.2f}" + "".join(f"{one:9.2f}" for one in row[1:]), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,49 @@
+"""Weights that are shipped: small, described, and better than nothing."""
+
+import json
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from idemnet import Restorer
+from idemnet.datasets.find_weights import find_starter
+from idemnet.datasets.photographs import PHOTOGRAPHS
+from idemnet.imaging.metrics import psnr
+from idemnet.imaging.scenes import render_frames
+from idemnet.parameters import SceneParameters
+
+STARTER = files("idemnet") / "starter"
+SHIPPED = sorted(place.name for place in STARTER.iterdir() if place.is_dir())
+
+
+@pytest.mark.parametrize("task", SHIPPED)
+def test_they_are_small_and_say_what_they_are(task):
+    path = find_starter(task)
+    assert path.stat().st_size <= 4_000_000
+    card = json.loads(path.with_name("card.json").read_text())
+    assert card["task"] == task
+    assert card["dataset"] == "starter"
+    assert {"command", "hours", "scores", "training", "sha256"} <= card.keys()
+
+
+def test_deblurring_is_there():
+    assert "deblur" in SHIPPED
+
+
+def test_blurred_scenes_become_better_and_stay_so():
+    scene = SceneParameters(seed=5, frames=11, height=128, width=192)
+    photographs = [one for one in PHOTOGRAPHS if one.split == "test"]
+    restore = Restorer.load("deblur", device="cpu")
+    gains, losses = [], []
+    for number in range(6):
+        frames = list(render_frames(scene, "test", number, photographs))
+        sharp = frames[5]
+        blurred = np.rint(np.mean(np.stack(frames), axis=0)).astype(np.uint8)
+        image = once = restore(blurred)
+        for _ in range(9):
+            image = restore(image)
+        gains.append(psnr(once, sharp) - psnr(blurred, sharp))
+        losses.append(psnr(once, sharp) - psnr(image, sharp))
+    assert np.mean(gains) > 0.2
+    assert np.mean(losses) < 1.0
