@@ -71,11 +71,13 @@ def test_killed_while_training_the_same_command_ends_with_the_same_bytes(project
 
 
 @pytest.mark.parametrize(
-    ("send", "number", "code"),
-    [(os.kill, signal.SIGTERM, 143), (os.killpg, signal.SIGINT, 130)],  # Ctrl-C reaches the group
+    ("send", "number", "code", "processes"),
+    # Ctrl-C reaches the group
+    [(os.kill, signal.SIGTERM, 143, 1), (os.killpg, signal.SIGINT, 130, 1), (os.kill, 2, 130, 2)],
 )
-def test_a_signal_saves_and_leaves_with_its_code(project, send, number, code):
+def test_a_signal_saves_and_leaves_with_its_code(project, send, number, code, processes):
     train = {**SMALL["deblur"]["train"], "epochs": 5000, "workers": 1, "checkpoint_steps": 5}
+    train["processes"] = processes
     project.set_parameters({"deblur": {**SMALL["deblur"], "train": train}})
     run = project.start(*TRAIN)
     while run.poll() is None and not checkpoints(project):

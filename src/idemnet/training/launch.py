@@ -5,6 +5,7 @@ import os
 
 import torch
 import torch.distributed as dist
+from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
@@ -44,6 +45,8 @@ def run_team(job: TrainingJob) -> None:
     )
     try:
         elastic_launch(config, _member)(job)
+    except SignalException as error:  # all were told, and have saved
+        raise SystemExit(128 + error.sigval) from None
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
         raise RuntimeError(
@@ -54,8 +57,11 @@ def run_team(job: TrainingJob) -> None:
 
 def _member(job: TrainingJob) -> None:
     """Join the team that the launcher has announced in the environment."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     rank, local_rank = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
+    # All go the same way: it is enough if one says how far.
+    level = logging.INFO if rank == 0 else logging.WARNING
+    logging.basicConfig(level=level, format="%(asctime)s %(message)s")
+    logging.getLogger("idemnet").setLevel(level)
     if job.device == "cuda":
         torch.cuda.set_device(local_rank)
     dist.init_process_group("nccl" if job.device == "cuda" else "gloo")
