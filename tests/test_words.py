@@ -42,6 +42,7 @@ RUN_BY = {
     r"kedro run --pipeline=train_deblur( --params=deblur\.train\.idempotence_weight=.*)?": (
         "end_to_end/test_train.py::test_one_command_trains_and_says_what_it_will_cost"
     ),
+    r"kedro run --env=starter --pipeline=train_deblur": "docs/make_starter.py",
     r"kedro run --env=paper --pipeline=train_deblur": (
         "end_to_end/test_train.py"
         "::test_the_paper_environment_holds_the_paper_s_settings_and_starts_on_a_cpu"
