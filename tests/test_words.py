@@ -11,7 +11,7 @@ PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 RUN_BY = {
     r"make (run|test)": ".ci/run",
-    r"pip install (\.|'idemnet\[app\]'|dist/.*)|kedro package|tar xzf .*|python -m idemnet .*": (
+    r"pip install (\.|'\.\[app\]'|dist/.*)|kedro package|tar xzf .*|python -m idemnet .*": (
         "end_to_end/test_tools.py::test_the_packaged_wheel_runs_a_pipeline_outside_the_repository"
     ),
     r"idemnet restore photo\.jpg( --weights data/.*)?|idemnet restore hazy.*": (
