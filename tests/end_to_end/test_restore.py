@@ -27,6 +27,8 @@ from ..datasets.test_clip import film
 from ..datasets.test_download import wait_until
 
 RNG = np.random.default_rng(1)
+OWN = ("--weights", "data/06_models/deblur/builtin")
+"""Not those that are shipped."""
 PEAK = [
     sys.executable, "-c",
     "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True);"
@@ -72,7 +74,7 @@ def expected(project: Project, array: np.ndarray) -> np.ndarray:
 
 def test_a_file_is_restored_beside_itself(trained_copy):
     array = picture(trained_copy.folder / "photo.png")
-    result = trained_copy.run("idemnet", "restore", "photo.png")
+    result = trained_copy.run("idemnet", "restore", "photo.png", *OWN)
     assert result.stdout == "photo_restored.png\n"
     restored = np.asarray(opened(trained_copy.folder / "photo_restored.png"))
     wanted = expected(trained_copy, array)
@@ -82,6 +84,14 @@ def test_a_file_is_restored_beside_itself(trained_copy):
     again = trained_copy.run("idemnet", "restore", "photo.png")
     assert "left alone, as they are there: 1" in again.stdout
     assert (trained_copy.folder / "photo_restored.png").stat().st_mtime_ns == before
+
+
+def test_without_a_project_it_restores_with_what_is_shipped(project, tmp_path):
+    array = picture(tmp_path / "album/photo.png")
+    project.folder = tmp_path / "album"
+    project.run("idemnet", "restore", "photo.png")
+    restored = np.asarray(opened(tmp_path / "album/photo_restored.png"))
+    assert np.abs(restored.astype(int) - Restorer.load("deblur")(array)).max() <= 1
 
 
 def test_a_folder_keeps_its_structure_and_one_bad_file_stops_no_other(trained_copy):
@@ -178,7 +188,7 @@ def test_weights_come_from_mlflow_by_name_and_alias(trained_copy, trained):
     named = ["idemnet", "restore", "photo.png", "--weights", "mlflow:idemnet-deblur@champion"]
     trained_copy.run(*named)
     content = (trained_copy.folder / "photo_restored.png").read_bytes()
-    trained_copy.run("idemnet", "restore", "photo.png", "--force")
+    trained_copy.run("idemnet", "restore", "photo.png", "--force", *OWN)
     assert (trained_copy.folder / "photo_restored.png").read_bytes() == content
     named[-1] = "mlflow:idemnet-deblur@nobody"
     result = trained_copy.run(*named, "--force", check=False)
@@ -188,7 +198,7 @@ def test_weights_come_from_mlflow_by_name_and_alias(trained_copy, trained):
 
 def test_explained_is_what_each_iteration_did(trained_copy, restorer):
     array = picture(trained_copy.folder / "photo.png")
-    result = trained_copy.run("idemnet", "restore", "photo.png", "--explain")
+    result = trained_copy.run("idemnet", "restore", "photo.png", "--explain", *OWN)
     sentence, target = result.stdout.splitlines()
     assert re.fullmatch(
         r"photo\.png: sharpness [\d.]+ -> [\d.]+ \([-+]\d+%\), changed by .*", sentence
@@ -240,12 +250,11 @@ def test_a_video_is_restored_and_gone_on_with_after_a_kill(trained_copy):
 
 def test_memory_that_is_allowed_is_kept_or_the_picture_is_refused(trained_copy):
     picture(trained_copy.folder / "large.png", size=(1500, 2500))
-    weights = ["--weights", "data/06_models/deblur/builtin"]
     result = trained_copy.run("idemnet", "restore", "large.png", "--memory", "100MB", check=False)
     assert result.returncode == 1
     assert re.search(r"takes \d+ MB of memory, and 100 are allowed", result.stderr)
     wrong = trained_copy.run("idemnet", "restore", "large.png", "--memory", "much", check=False)
     assert wrong.returncode == 2
     assert wrong.stderr.startswith("Error: memory = 'much': ")
-    command = [*PEAK, "idemnet", "restore", "large.png", "--memory", "700MB", *weights]
+    command = [*PEAK, "idemnet", "restore", "large.png", "--memory", "700MB", *OWN]
     assert int(trained_copy.run(*command).stderr.split()[-1]) * 1024 < 700e6

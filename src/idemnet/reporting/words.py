@@ -38,7 +38,8 @@ def words_of(task: str) -> Words:
 
 def name_of(dataset: str) -> str:
     """Call a data set what people call it."""
-    return {"builtin": "built-in scenes", "gopro": "GoPro"}.get(dataset, dataset)
+    names = {"builtin": "built-in scenes", "starter": "a thousand scenes", "gopro": "GoPro"}
+    return names.get(dataset, dataset)
 
 
 def signed(value: float, digits: int = 2) -> str:
