@@ -14,14 +14,17 @@ from idemnet.reporting.studies.numbers import Cells, Measure, Metrics, Numbers
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 """From Okabe and Ito's palette."""
 WIDTH = 6.4
+DETAILED = ("repeat", "iterations", "noise")
+"""Studies whose figures are of the images that were looked at in detail."""
 
 
 def draw_figure(cells: Cells) -> bytes:
     """Draw a study as SVG."""
     with mpl.rc_context(STYLE):
         figure = DRAWINGS[cells.results.name](cells)
-        if cells.any_metrics:
-            name_source(figure, cells.any_metrics, cells.any_metrics["images"])
+        if metrics := cells.any_metrics:
+            detailed = cells.results.name in DETAILED
+            name_source(figure, metrics, (metrics["repeat"] if detailed else metrics)["images"])
         return encode(figure, "svg")
 
 
