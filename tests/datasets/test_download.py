@@ -40,7 +40,8 @@ HALF = 1 << 19
 def zip_of(size, seed=0):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("a.bin", random.Random(seed).randbytes(size))
+        # With a date of its own: by today's, every process would have another archive.
+        archive.writestr(zipfile.ZipInfo("a.bin"), random.Random(seed).randbytes(size))
     return buffer.getvalue()
 
 
