@@ -1,12 +1,17 @@
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import avg_pool2d
 
-from idemnet.models.tiling import restore_in_tiles, tile_starts
+from idemnet import Restorer
+from idemnet.datasets.photographs import PHOTOGRAPHS
+from idemnet.imaging.scenes import render_frames
+from idemnet.models.tiling import SQUARE, restore_in_tiles, tile_starts
+from idemnet.parameters import SceneParameters
 
 
 @given(st.integers(1, 300), st.integers(2, 90), st.integers(0, 89))
@@ -19,7 +24,8 @@ def test_tiles_cover_everything_and_share_at_least_the_overlap(length, tile, ove
     assert starts[0] == 0
     assert starts[-1] + tile >= length
     assert all(b - a <= tile - overlap for a, b in pairwise(starts))
-    assert length <= tile or starts[-1] + tile == length
+    assert len(starts) == 1 or starts[-1] + overlap < length  # none in vain
+    assert tile - overlap < SQUARE or all(start % SQUARE == 0 for start in starts)
 
 
 @settings(deadline=None, max_examples=30)
@@ -54,3 +60,18 @@ def test_what_looks_around_leaves_no_seam():
 def test_a_picture_that_fits_is_not_cut():
     image = torch.rand(1, 3, 40, 50)
     assert restore_in_tiles(lambda part: part, image, tile=50, overlap=8) is image
+
+
+def test_tiles_of_a_network_cannot_be_told_from_the_whole(blurred_scene):
+    """The largest difference that the README states."""
+    whole = Restorer.load("deblur", device="cpu", tile=2048)(blurred_scene)
+    tiled = Restorer.load("deblur", device="cpu", tile=192)(blurred_scene)
+    assert 0 < 255 * np.abs(tiled - whole).max() < 0.5
+
+
+@pytest.fixture
+def blurred_scene():
+    photographs = [one for one in PHOTOGRAPHS if one.split == "test"]
+    scene = SceneParameters(frames=15, height=300, width=420)
+    frames = np.stack(list(render_frames(scene, "test", 0, photographs)))
+    return frames.mean(axis=0, dtype=np.float32) / 255

@@ -12,6 +12,10 @@ Read = Callable[[slice, slice], Tensor]
 """Gives rows and columns of an image, (1, C, h, w)."""
 
 
+SQUARE = 32
+"""Pixels: more than any network here takes together as one (DMPHN has 4 x 8 rows)."""
+
+
 def restore_in_tiles(restore: Restore, image: Tensor, *, tile: int, overlap: int) -> Tensor:
     """Restore an image, (1, C, H, W); one that is no larger than a tile goes through as it is."""
     height, width = image.shape[-2:]
@@ -60,33 +64,30 @@ def restored_bands(
 
 
 def tile_starts(length: int, tile: int, overlap: int) -> list[int]:
-    """Spread as few tiles as possible evenly; neighbours share at least `overlap`.
+    """Say where tiles start; neighbours share at least `overlap`, and the last may be shorter.
+
+    Networks halve images: they see the same in a tile as in the whole image only if it starts where
+    all their squares of pixels start.
 
     Raises:
         ValueError: If tiles would not get on.
     """
     if not 0 <= overlap < tile:
         raise ValueError(f"overlap {overlap} must be at least 0 and below tile {tile}")
-    if length <= tile:
-        return [0]
-    count = 1 + -(-(length - tile) // (tile - overlap))
-    return [round(number * (length - tile) / (count - 1)) for number in range(count)]
+    step = (tile - overlap) // SQUARE * SQUARE or tile - overlap
+    return list(range(0, max(1, length - overlap), step)) if length > tile else [0]
 
 
 def _fades(length: int, tile: int, overlap: int) -> list[tuple[int, Tensor]]:
     """Give each tile's start along one axis and its weights there, which add up to 1 everywhere."""
-    starts = tile_starts(length, tile, overlap)
-    tile = min(tile, length)
-    places = torch.arange(tile, dtype=torch.float64)
     fades = []
-    for start in starts:
-        rising = (places + 1) / (overlap + 1) if start > 0 else torch.ones_like(places)
-        falling = (tile - places) / (overlap + 1) if start + tile < length else rising.new_ones(())
-        fades.append(torch.minimum(rising, falling).clamp(max=1))
     total = torch.zeros(length, dtype=torch.float64)
-    for start, fade in zip(starts, fades, strict=True):
-        total[start : start + tile] += fade
-    return [
-        (start, (fade / total[start : start + tile]).float())
-        for start, fade in zip(starts, fades, strict=True)
-    ]
+    for start in tile_starts(length, tile, overlap):
+        size = min(tile, length - start)
+        places = torch.arange(size, dtype=torch.float64)
+        rising = (places + 1) / (overlap + 1) if start > 0 else torch.ones_like(places)
+        falling = (size - places) / (overlap + 1) if start + size < length else rising.new_ones(())
+        fade = torch.minimum(rising, falling).clamp(max=1)
+        total[start : start + size] += fade
+        fades.append((start, fade))
+    return [(start, (fade / total[start : start + len(fade)]).float()) for start, fade in fades]
