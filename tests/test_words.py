@@ -1,4 +1,8 @@
-"""Every command in README and docs is run by a test or a script: here is by which."""
+"""For every command in README and docs, the test or script that runs it, or the nearest that does.
+
+Not run as they are shown: what needs a GPU, real data or hours, `pip install` of extras, and
+`--task dehaze` with shipped weights, which are still to come.
+"""
 
 import ast
 import re

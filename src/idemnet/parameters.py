@@ -396,8 +396,8 @@ class TilingParameters(Parameters):
     tile: Annotated[int, Field(ge=64, le=32768)] = 512
     """Larger images are restored in tiles of at most this many pixels a side."""
     tile_overlap: Annotated[int, Field(ge=0, le=1024)] = 64
-    """Pixels that neighbouring tiles share, across which one fades into the next: chosen from how
-    far networks see (benchmarks/tiling.py)."""
+    """Pixels that neighbouring tiles share, across which one fades into the next; how far
+    networks see, and what tiles change, is measured by benchmarks/tiling.py."""
 
     @model_validator(mode="after")
     def _tiles_get_on(self) -> Self:

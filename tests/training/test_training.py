@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from idemnet.datasets.checkpoint import Checkpoints
+from idemnet.datasets.find_weights import find_weights
 from idemnet.errors import BadInputError
 from idemnet.models.device import choose_device
 from idemnet.training.launch import run_team
@@ -255,3 +257,13 @@ def test_a_process_that_dies_is_named_and_the_training_goes_on_afterwards(tmp_pa
     left = job.checkpoints.load(job.fingerprint)
     assert 0 < left["step"] < job.steps
     assert trained(job)["step"] == job.steps
+
+
+def test_starting_from_the_starter_never_takes_what_was_trained_here(tmp_path, monkeypatch):
+    own = tmp_path / "data/06_models/derain/builtin"
+    own.mkdir(parents=True)
+    (own / "weights.safetensors").write_bytes(b"own")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInputError, match="there are no weights for 'derain' yet"):
+        Checkpoints(tmp_path).initial_weights("starter", "derain")
+    assert find_weights("derain").read_bytes() == b"own"

@@ -18,7 +18,7 @@ def find_weights(name: str | Path) -> Path:
         BadInputError: If there is none.
     """
     if str(name) in TASKS:
-        return find_starter(str(name))
+        return _of_task(str(name))
     if match := MLFLOW.fullmatch(str(name)):
         return _of_mlflow(match["name"], match["alias"])
     path = Path(name).expanduser()
@@ -31,20 +31,29 @@ def find_weights(name: str | Path) -> Path:
 
 
 def find_starter(task: str) -> Path:
-    """Give the path of the weights that are shipped for a task, or of those trained here.
+    """Give the path of the weights that are shipped for a task.
 
     Raises:
         BadInputError: If there are none.
     """
-    shipped = Path(str(files("idemnet"))) / "starter" / task / WEIGHTS
+    path = Path(str(files("idemnet"))) / "starter" / task / WEIGHTS
+    if not path.is_file():
+        raise BadInputError(
+            f"there are no weights for '{task}' yet: train some with `kedro run "
+            f"--pipeline=train_{task}`, or name others with --weights"
+        )
+    return path
+
+
+def _of_task(task: str) -> Path:
+    """Take the weights that are shipped, or else those that were trained in this project."""
     own = Path("data/06_models") / task / "builtin" / WEIGHTS
-    for path in (shipped, own):
-        if path.is_file():
-            return path
-    raise BadInputError(
-        f"there are no weights for '{task}' yet: train some with `kedro run "
-        f"--pipeline=train_{task}`, or name others with --weights"
-    )
+    try:
+        return find_starter(task)
+    except BadInputError:
+        if own.is_file():
+            return own
+        raise
 
 
 def _of_mlflow(name: str, alias: str) -> Path:
