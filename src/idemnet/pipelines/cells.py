@@ -25,6 +25,8 @@ from idemnet.recipes import (
     flatten,
 )
 from idemnet.studies import StudyParameters
+from idemnet.training.job import TrainingJob
+from idemnet.training.side_by_side import train_side_by_side
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +87,7 @@ class Study:
             settings = self.parameters.model_dump(exclude={"cells", "studies"})
             journal.start(f"study-{self.name}", settings, {"study": self.name})
             parent = journal.id
+        train_side_by_side(self._trainings())
         outcomes = []
         for number, trial in enumerate(self.trials, 1):
             logger.info("study %s: %s (%d of %d)", self.name, trial.name, number, len(self.trials))
@@ -93,6 +96,19 @@ class Study:
         with self.recorder.run(self.fingerprint) as journal:
             journal.finish({"cells": len(outcomes), "failed": failed}, {})
         return outcomes
+
+    def _trainings(self) -> list[TrainingJob]:
+        """Give every training that trials ask for, once."""
+        jobs = {}
+        for trial in self.trials:
+            for cell in (trial.cell, self.parameters.cells[trial.cell].after):
+                if cell is not None and self.parameters.cells[cell].weights is None:
+                    settings = self.parameters.training(self.name, cell, trial.seed, self.train)
+                    job = TrainingJob(
+                        self.task, settings, self.patches, self.checkpoints, self.tracker
+                    )
+                    jobs[job.fingerprint] = job
+        return list(jobs.values())
 
     def _run(self, trial: Trial, parent: str) -> Outcome:
         about = self.parameters.cells[trial.cell]
