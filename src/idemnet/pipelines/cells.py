@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -99,15 +100,18 @@ class Study:
 
     def _trainings(self) -> list[TrainingJob]:
         """Give every training that trials ask for, once."""
+        wanted = {
+            (cell, trial.seed)
+            for trial in self.trials
+            for cell in (trial.cell, self.parameters.cells[trial.cell].after)
+            if cell is not None and self.parameters.cells[cell].weights is None
+        }
         jobs = {}
-        for trial in self.trials:
-            for cell in (trial.cell, self.parameters.cells[trial.cell].after):
-                if cell is not None and self.parameters.cells[cell].weights is None:
-                    settings = self.parameters.training(self.name, cell, trial.seed, self.train)
-                    job = TrainingJob(
-                        self.task, settings, self.patches, self.checkpoints, self.tracker
-                    )
-                    jobs[job.fingerprint] = job
+        for cell, seed in sorted(wanted, key=lambda one: one[::-1]):
+            settings = self.parameters.training(self.name, cell, seed, self.train)
+            job = TrainingJob(self.task, settings, self.patches, self.checkpoints, self.tracker)
+            with suppress(BadInputError):  # weights to start from are missing: the cell will say so
+                jobs[job.fingerprint] = job
         return list(jobs.values())
 
     def _run(self, trial: Trial, parent: str) -> Outcome:
