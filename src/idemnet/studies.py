@@ -1,6 +1,7 @@
 """Everything a study is told: its cells, and what is trained for them.
 
-A study is one of the paper's tables or figures; a cell is one of the networks in it.
+A study is one of the paper's tables or figures (`weight` is ours); a cell is one of the networks
+in it.
 """
 
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ STUDIES: Mapping[str, str] = dict.fromkeys(
         "levels",
         "ablation",
         "constraint",
+        "weight",
         "repeat",
         "iterations",
         "noise",

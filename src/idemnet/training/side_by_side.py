@@ -25,7 +25,7 @@ def train_side_by_side(jobs: Sequence[TrainingJob]) -> None:
     fail again, and be reported, when it is asked for.
     """
     waiting = deque(job for job in jobs if _takes_one_core(job) and not _is_done(job))
-    if min(len(waiting), cores()) < 2:
+    if len(waiting) < 2:
         return
     logger.info("%d trainings, %d at once", len(waiting), cores())
     context = multiprocessing.get_context("forkserver")

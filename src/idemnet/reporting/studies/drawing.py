@@ -123,7 +123,8 @@ def _scatter(cells: Cells) -> Figure:
 
 DRAWINGS: Mapping[str, Callable[[Cells], Figure]] = {
     **dict.fromkeys(
-        ("gopro", "realblur", "ablation", "constraint", "dehaze", "derain", "thermal"), _bars
+        ("gopro", "realblur", "ablation", "constraint", "weight", "dehaze", "derain", "thermal"),
+        _bars,
     ),
     "levels": _lines("level (frames averaged)", by_level),
     "noise": _lines("noise (standard deviation, of 255)", by_noise),

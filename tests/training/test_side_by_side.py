@@ -1,0 +1,66 @@
+"""Trainings side by side end as they do alone, and never outlive whoever started them."""
+
+import subprocess
+import sys
+
+import psutil
+
+from idemnet.training.launch import run_team
+from idemnet.training.side_by_side import train_side_by_side
+
+from ..conftest import REPOSITORY, environment
+from .test_training import digest, trained
+from .tiny import RandomPatches, make_job
+
+
+def saved(job) -> int:
+    checkpoint = job.checkpoints.load(job.fingerprint)
+    return checkpoint["step"] if checkpoint else 0
+
+
+def test_they_end_with_the_same_bytes_as_alone(tmp_path):
+    jobs = [make_job(tmp_path / "beside", seed=seed) for seed in range(3)]
+    train_side_by_side(jobs)
+    for seed, job in enumerate(jobs):
+        assert saved(job) == job.steps
+        alone = trained(make_job(tmp_path / "alone", seed=seed))
+        assert digest(job.checkpoints.load(job.fingerprint)) == digest(alone)
+
+
+def test_one_that_dies_is_left_where_it_was_and_hinders_no_other(tmp_path):
+    dying = make_job(tmp_path, RandomPatches(poison="kill", after=4 * 5), seed=1)
+    jobs = [make_job(tmp_path, seed=seed) for seed in (0, 2)]
+    train_side_by_side([dying, *jobs])
+    assert saved(dying) == 4  # a checkpoint every two steps
+    assert [saved(job) for job in jobs] == [job.steps for job in jobs]
+    mended = make_job(tmp_path, seed=1)
+    run_team(mended)
+    assert saved(mended) == mended.steps
+
+
+def test_killed_with_their_parent_they_save_and_leave(tmp_path):
+    long = {"epochs": 5000, "warmup_epochs": 0}
+    script = f"""
+import sys
+sys.path.insert(0, {str(REPOSITORY)!r})
+from pathlib import Path
+from tests.training.tiny import make_job
+from idemnet.training.side_by_side import train_side_by_side
+if __name__ == "__main__":
+    jobs = [make_job(Path({str(tmp_path)!r}), seed=seed, **{long!r}) for seed in range(2)]
+    train_side_by_side(jobs)
+"""
+    program = tmp_path / "program.py"
+    program.write_text(script)
+    parent = subprocess.Popen(
+        [sys.executable, program], env=environment(), stderr=subprocess.PIPE, text=True
+    )
+    jobs = [make_job(tmp_path, seed=seed, **long) for seed in range(2)]
+    while not all(map(saved, jobs)):
+        assert parent.poll() is None, parent.communicate()[1]
+    children = psutil.Process(parent.pid).children(recursive=True)
+    parent.kill()
+    parent.communicate()
+    _, alive = psutil.wait_procs(children, timeout=60)
+    assert alive == []
+    assert all(0 < saved(job) < job.steps for job in jobs)
