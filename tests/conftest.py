@@ -37,6 +37,7 @@ SMALL = {
         "synthesize": {"levels": [3, 5], "stride": 6},
         "crop": {"size": 32, "stride": 16, "min_contrast": 0},
         "train": {
+            "initialize_from": "none",
             "network": {"idempotent": {"width": 4, "iterations": 1}},
             "idempotence_weight": 0.1, "epochs": 3, "warmup_epochs": 1, "batch_size": 2, "crop": 16,
             "rise_steps": 0,

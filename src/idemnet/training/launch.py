@@ -112,7 +112,7 @@ def create_state(job: TrainingJob) -> State:
     """Build everything that training changes, before its first step."""
     model = job.build_model()
     if job.parameters.initialize_from is not None:
-        load_weights(model, job.initial[0], job.parameters.initialize_from)
+        load_weights(model, job.initial[0], f"initialize_from = {job.parameters.initialize_from}")
     model.to(job.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
     average = job.parameters.average
     half = job.device == "cuda" and job.parameters.mixed_precision
