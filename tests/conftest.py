@@ -10,6 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 import yaml
+from filelock import FileLock
 
 REPOSITORY = Path(__file__).parents[1]
 REAL = REPOSITORY.parent / "shared" / "real"
@@ -40,7 +41,7 @@ SMALL = {
             "initialize_from": "none",
             "network": {"idempotent": {"width": 4, "iterations": 1}},
             "idempotence_weight": 0.1, "epochs": 3, "warmup_epochs": 1, "batch_size": 2, "crop": 16,
-            "rise_steps": 0,
+            "rise_steps": 0, "learning_rate": 2e-3,
             "validation_epochs": 1, "validation_patches": 4, "threads": 1, "workers": 0,
         },
         "evaluate": {"protocol": "gopro", "passes": 3, "noise": [0, 10], "samples": 2},
@@ -68,11 +69,11 @@ def real() -> Path:
 class Project:
     """A copy of the project with small scenes, in which commands run as a person runs them."""
 
-    output = ""
-    """Of the command that made it what it is."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, output: str = "") -> None:
+        """Make a copy, or take the one that is there, which the command that printed this made."""
+        self.folder, self.output = folder, output
+        if folder.exists():
+            return
         folder.mkdir(parents=True)
         for name in (
             "src",
@@ -129,19 +130,39 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A project on which prepare_deblur has run; tests only look at it."""
-    project = Project(tmp_path_factory.mktemp("prepared") / "project")
-    project.run("kedro", "run", "--pipeline=prepare_deblur")
-    return project
+def make_once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Callable[..., Project]:
+    """Run a command in a project that all workers share; whoever comes first runs it."""
+    base = tmp_path_factory.getbasetemp()
+    base = base if worker_id == "master" else base.parent
+
+    def make(name: str, *command: str) -> Project:
+        project, done = base / name / "project", base / name / "output"
+        with FileLock(base / f"{name}.lock"):
+            if not done.exists():
+                output = Project(project).run(*command).stdout
+                done.write_text(output, encoding="utf-8")
+        return Project(project, output=done.read_text(encoding="utf-8"))
+
+    return make
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def prepared(make_once: Callable[..., Project]) -> Project:
+    """A project on which prepare_deblur has run; tests only look at it."""
+    return make_once("prepared", "kedro", "run", "--pipeline=prepare_deblur")
+
+
+@pytest.fixture(scope="session")
+def trained(make_once: Callable[..., Project]) -> Project:
     """A project on which train_deblur has run to the end; tests change nothing in it."""
-    project = Project(tmp_path_factory.mktemp("trained") / "project")
-    project.output = project.run("kedro", "run", "--pipeline=train_deblur").stdout
-    return project
+    return make_once("trained", "kedro", "run", "--pipeline=train_deblur")
+
+
+@pytest.fixture
+def copied(trained: Project, tmp_path: Path) -> Project:
+    """A trained project to change things in."""
+    shutil.copytree(trained.folder, tmp_path / "copied", ignore=shutil.ignore_patterns("notebooks"))
+    return Project(tmp_path / "copied")
 
 
 @pytest.fixture

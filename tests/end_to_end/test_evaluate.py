@@ -7,7 +7,6 @@ import signal
 import sqlite3
 import time
 
-import pytest
 import yaml
 
 from ..conftest import SMALL, Project
@@ -15,15 +14,6 @@ from ..conftest import SMALL, Project
 EVALUATE = ("kedro", "run", "--pipeline=evaluate_deblur")
 REPORTING = "data/08_reporting/deblur/builtin"
 SCORES = "data/07_model_output/deblur/builtin/scores.json"
-
-
-@pytest.fixture
-def copied(trained, tmp_path) -> Project:
-    """A trained project to change things in."""
-    copy = Project.__new__(Project)
-    copy.folder = tmp_path / "project"
-    shutil.copytree(trained.folder, copy.folder)
-    return copy
 
 
 def metrics(project: Project) -> dict:

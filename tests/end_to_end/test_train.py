@@ -36,11 +36,11 @@ def test_one_command_trains_and_says_what_it_will_cost(trained):
     assert "GMAC per step" in log and "\x1b" not in log
 
 
-def test_a_finished_training_is_not_trained_again(trained):
-    before = {path: path.stat().st_mtime_ns for path in checkpoints(trained)}
-    output = trained.run(*TRAIN).stdout
+def test_a_finished_training_is_not_trained_again(copied):
+    before = {path: path.stat().st_mtime_ns for path in checkpoints(copied)}
+    output = copied.run(*TRAIN).stdout
     assert "done before, nothing to do" in output
-    assert before == {path: path.stat().st_mtime_ns for path in checkpoints(trained)}
+    assert before == {path: path.stat().st_mtime_ns for path in checkpoints(copied)}
 
 
 def test_mlflow_has_the_run_with_its_parameters_curves_and_model(trained):
