@@ -186,7 +186,6 @@ def test_missing_packages_are_named(monkeypatch):
     [
         ("idempotent", {"width": 2, "iterations": 2, "downscale": 2}, "onnx"),
         ("dmphn", {"width": 2, "downscale": 4}, "onnx"),
-        ("dmphn", {"width": 2, "downscale": 4}, "pt2"),
         ("mtrnn", {"width": 2, "iterations": 2}, "onnx"),
     ],
 )
