@@ -1,10 +1,13 @@
 """Weights that are shipped: small, described, and better than nothing."""
 
+import copy
 import json
 from importlib.resources import files
 
 import numpy as np
 import pytest
+import yaml
+from PIL import Image
 
 from idemnet import Restorer
 from idemnet.datasets.find_weights import find_starter
@@ -12,6 +15,8 @@ from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.imaging.metrics import psnr
 from idemnet.imaging.scenes import render_frames
 from idemnet.parameters import SceneParameters
+
+from .conftest import SMALL
 
 STARTER = files("idemnet") / "starter"
 SHIPPED = sorted(place.name for place in STARTER.iterdir() if place.is_dir())
@@ -49,3 +54,32 @@ def test_blurred_scenes_become_better_and_none_much_worse():
     assert np.mean(gains) > 0
     assert min(gains) > -0.1
     assert np.mean(losses) < 1.0
+
+
+@pytest.mark.parametrize("task", SHIPPED)
+def test_a_picture_is_restored_with_nothing_else_at_hand(task, project):
+    """As after installing: no training, no data, no server."""
+    size = (40, 60, 3)
+    given = np.random.default_rng(0).integers(0, 256, size, np.uint8)
+    Image.fromarray(given).save(project.folder / "photo.jpg")
+    project.run("idemnet", "restore", "photo.jpg", "--task", task)
+    assert np.asarray(Image.open(project.folder / "photo_restored.jpg")).shape == size
+
+
+def test_its_page_s_command_trains_it(project):
+    """Small, as everything in tests, but with the photographs and processes of the real one."""
+    place = project.folder / "conf/starter/parameters_deblur.yml"
+    starter = yaml.safe_load(place.read_text())["deblur"]
+    small = copy.deepcopy(SMALL["deblur"])
+    small["train"] = {**starter["train"], **small["train"]}
+    small["source"]["builtin"]["photographs"] = "data/01_raw/photographs"
+    place.write_text(yaml.safe_dump({"deblur": small}))
+    (project.folder / "conf/starter/sources.yml").unlink()
+    photographs = project.folder / "data/01_raw/photographs"
+    photographs.mkdir(parents=True)
+    meadow = np.random.default_rng(0).integers(0, 256, (300, 400, 3), np.uint8)
+    Image.fromarray(meadow).save(photographs / "meadow.jpg")
+    project.run("kedro", "run", "--env=starter", "--pipeline=train_deblur")
+    card = json.loads((project.folder / "data/06_models/deblur/starter/card.json").read_text())
+    assert card["training"]["processes"] == 2
+    assert card["training"]["softness"] == starter["train"]["softness"]

@@ -1,7 +1,7 @@
 """For every command in README and docs, the test or script that runs it, or the nearest that does.
 
-Not run as they are shown: what needs a GPU, real data or hours, `pip install` of extras, and
-`--task dehaze` with shipped weights, which are still to come.
+Not run as they are shown: what needs a GPU, real data or hours (that is run small, on a CPU, on
+imitations), and `pip install` of extras.
 """
 
 import ast
@@ -18,7 +18,10 @@ RUN_BY = {
     r"pip install (\.|'\.\[app\]'|dist/.*)|kedro package|tar xzf .*|python -m idemnet .*": (
         "end_to_end/test_tools.py::test_the_packaged_wheel_runs_a_pipeline_outside_the_repository"
     ),
-    r"idemnet restore photo\.jpg( --weights data/.*)?|idemnet restore hazy.*": (
+    r"idemnet restore hazy.*": (
+        "test_starter.py::test_a_picture_is_restored_with_nothing_else_at_hand"
+    ),
+    r"idemnet restore photo\.jpg( --weights data/.*)?": (
         "end_to_end/test_restore.py::test_a_file_is_restored_beside_itself"
     ),
     r"idemnet restore album/.*": (
@@ -46,7 +49,9 @@ RUN_BY = {
     r"kedro run --pipeline=train_deblur( --params=deblur\.train\.idempotence_weight=.*)?": (
         "end_to_end/test_train.py::test_one_command_trains_and_says_what_it_will_cost"
     ),
-    r"kedro run --env=starter --pipeline=train_deblur": "docs/make_starter.py",
+    r"kedro run --env=starter --pipeline=train_deblur": (
+        "test_starter.py::test_its_page_s_command_trains_it"
+    ),
     r"kedro run --env=paper --pipeline=train_deblur": (
         "end_to_end/test_train.py"
         "::test_the_paper_environment_holds_the_paper_s_settings_and_starts_on_a_cpu"
