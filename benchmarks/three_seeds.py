@@ -6,7 +6,8 @@ of the built-in test scenes (RGB, rounded to 8 bits, PSNR of each image, then th
 chained in float, not clamped). Trainings are resumed where they were, like all others, and recorded
 in MLflow: `mlflow ui` compares them.
 
-Takes six trainings of some minutes each, so `make bench` leaves it out; run it by itself.
+Takes six trainings of some minutes each, two at a time on two cores, so `make bench` leaves it out;
+run it by itself, where `make run` has prepared the data.
 """
 
 import sys
@@ -22,6 +23,8 @@ from idemnet.models.device import to_tensor
 from idemnet.parameters import TrainParameters
 from idemnet.pipelines.train import train
 from idemnet.recipes import Pair, TrainedModel
+from idemnet.training.job import TrainingJob
+from idemnet.training.side_by_side import train_side_by_side
 from idemnet.training.validation import psnr
 
 ROOT = Path(__file__).parents[1]
@@ -56,6 +59,19 @@ def main() -> None:
         load(f"deblur.{name}") for name in ("patches", "checkpoints", "tracker")
     )
     pairs = [pair for pair in load("deblur.pairs").pairs if pair.split == "test"]
+    trainings = {
+        (seed, name): TrainParameters.model_validate(
+            {**settings, "seed": seed, "threads": 1, **changes}
+        )
+        for seed in SEEDS
+        for name, changes in VARIANTS.items()
+    }
+    train_side_by_side(
+        [
+            TrainingJob("deblur", chosen, patches, checkpoints, tracker)
+            for chosen in trainings.values()
+        ]
+    )
     print(f"{len(pairs)} test pairs; mean PSNR in dB")
     print(
         "| seed | constraint | blurred | restored | gain | third pass | tenth pass | lost in ten |"
@@ -64,9 +80,8 @@ def main() -> None:
     kept = True
     for seed in SEEDS:
         lost = {}
-        for name, changes in VARIANTS.items():
-            chosen = TrainParameters.model_validate({**settings, "seed": seed, **changes})
-            result = train(patches, chosen, checkpoints, tracker, task="deblur")
+        for name in VARIANTS:
+            result = train(patches, trainings[seed, name], checkpoints, tracker, task="deblur")
             blurred, *passes = score(result, pairs)
             lost[name] = passes[0] - passes[-1]
             kept &= passes[0] > blurred
