@@ -10,11 +10,11 @@ import yaml
 from PIL import Image
 
 from idemnet import Restorer
+from idemnet.data_parameters import SceneParameters
 from idemnet.datasets.find_weights import find_starter
 from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.imaging.metrics import psnr
 from idemnet.imaging.scenes import render_frames
-from idemnet.parameters import SceneParameters
 
 from .conftest import SMALL
 

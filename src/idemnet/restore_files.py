@@ -13,8 +13,8 @@ from idemnet.datasets.photo import PhotoFile, encode_photo
 from idemnet.errands import Errand
 from idemnet.errors import BadInputError
 from idemnet.explaining import explain
+from idemnet.photos import Photo
 from idemnet.progress import count_items
-from idemnet.recipes import Photo
 from idemnet.restorer import Restorer
 
 AHEAD = 2

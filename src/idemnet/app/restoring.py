@@ -12,7 +12,8 @@ import numpy as np
 from idemnet.datasets.images import open_image
 from idemnet.datasets.photo import decode_photo, encode_photo, to_eight_bits
 from idemnet.errors import BadInputError
-from idemnet.recipes import Image, Photo
+from idemnet.photos import Photo
+from idemnet.recipes import Image
 from idemnet.reporting.pictures import difference, shrink, to_webp
 from idemnet.restorer import Restorer
 

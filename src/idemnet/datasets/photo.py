@@ -26,7 +26,7 @@ from PIL import Image as PillowImage
 
 from idemnet.datasets.images import FORMATS, encode_png, load_image, png_chunk
 from idemnet.errors import BadInputError
-from idemnet.recipes import Metadata, Photo
+from idemnet.photos import Metadata, Photo
 
 DEEP = {"PNG", "TIFF"}
 """Formats that can hold 16 bits."""
