@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from PIL import ExifTags
 from PIL import Image as PillowImage
 
-from idemnet import Restorer, command_line
+from idemnet import Restorer
+from idemnet.command_line import main
 from idemnet.datasets.images import encode_png, png_chunk
 
 from ..browser import PATIENCE, start_browser
@@ -229,8 +230,8 @@ def test_nothing_is_left_when_it_ends(server, trained, temporary):
 
 
 def test_it_says_what_is_missing(monkeypatch):
-    monkeypatch.setattr(command_line, "find_spec", lambda _: None)
-    result = CliRunner().invoke(command_line.main, ["app"])
+    monkeypatch.setattr("idemnet.commands.app.find_spec", lambda _: None)
+    result = CliRunner().invoke(main, ["app"])
     assert (result.exit_code, result.stderr) == (
         2,
         "Error: the page is made with gradio: `pip install 'idemnet[app]'`\n",
