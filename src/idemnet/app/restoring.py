@@ -7,11 +7,10 @@ from html import escape
 from pathlib import Path
 from tempfile import mkdtemp
 
-import numpy as np
-
 from idemnet.datasets.images import open_image
 from idemnet.datasets.photo import decode_photo, encode_photo, to_eight_bits
 from idemnet.errors import BadInputError
+from idemnet.imaging.metrics import mean_change
 from idemnet.photos import Photo
 from idemnet.recipes import Image
 from idemnet.reporting.pictures import difference, shrink, to_webp
@@ -85,10 +84,9 @@ def show_difference(before: Image, after: Image) -> str:
     changed, times = difference(before, after)
     view = shrink(changed)
     [uri] = to_webp([view])
-    mean = float(np.abs(np.subtract(after, before, dtype=np.int16)).mean())
     words = (
         f"{times} times magnified, grey where nothing changed; "
-        f"the mean change is {mean:.2f} of 255 grey levels"
+        f"the mean change is {mean_change(before, after):.2f} of 255 grey levels"
     )
     return f"<figure>{_image(uri, view, words)}</figure>"
 

@@ -46,11 +46,11 @@ def score(
     \b
       idemnet score results/ GOPRO_Large/test_sharp/ --protocol gopro
 
-    Whatever method they are from: RESTORED and REFERENCE are two folders, whose images are paired by their paths without suffix,
-    or two files. Images that are unpaired, unreadable or of another size are listed, and then
-    nothing is scored. Grey counts as three equal channels; 16-bit grey is rounded to 8 bits, 16-bit
-    colour and transparency are refused. PSNR is counted up to 100 dB, which is what identical
-    images get.
+    Whatever method they are from: RESTORED and REFERENCE are two folders, whose images are paired
+    by their paths without suffix, or two files. Images that are unpaired, unreadable or of another
+    size are listed, and then nothing is scored. Grey counts as three equal channels; 16-bit grey is
+    rounded to 8 bits, 16-bit colour and transparency are refused. PSNR is counted up to 100 dB,
+    which is what identical images get.
     """  # noqa: D301 - \b tells click to keep the lines
     from idemnet.datasets.pictures import find_pictures  # noqa: PLC0415
     from idemnet.evaluation.protocols import PROTOCOLS, check_fits  # noqa: PLC0415
