@@ -81,9 +81,13 @@ def restore(
         click.echo(f"left alone, as they are there: {len(errands) - len(todo)} (see --force)")
     if not todo:
         return
+    from idemnet.datasets.clip import name_loss  # noqa: PLC0415
     from idemnet.restore_files import restore_files  # noqa: PLC0415
 
     restorer = load_restorer(task, weights, passes=passes, memory=memory, device=device)
+    for errand in todo:
+        if errand.is_video and (loss := name_loss(errand.source, errand.target)):
+            click.echo(loss)
     failures = restore_files(todo, restorer, click.echo, explained=explain)
     if len(todo) > 1:
         click.echo(f"{len(todo) - len(failures)} of {len(todo)} restored")
