@@ -11,12 +11,8 @@ from statistics import median
 
 from prepared import prepare_patches
 
+from idemnet.data_parameters import BlurParameters, CropParameters, SceneParameters
 from idemnet.datasets.images import decode_image, write_image
-from idemnet.parameters import (
-    BlurParameters,
-    CropParameters,
-    SceneParameters,
-)
 from idemnet.recipes import PatchReader
 
 ROUNDS, PAIRS = 5, 200

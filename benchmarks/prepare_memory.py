@@ -7,11 +7,7 @@ from pathlib import Path
 from memory import peak
 from prepared import prepare_patches
 
-from idemnet.parameters import (
-    BlurParameters,
-    CropParameters,
-    SceneParameters,
-)
+from idemnet.data_parameters import BlurParameters, CropParameters, SceneParameters
 
 
 def prepare(place: Path, times: int) -> None:

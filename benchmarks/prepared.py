@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from idemnet.datasets.pairs import PairsDataset
-from idemnet.datasets.patches import PatchesDataset
-from idemnet.datasets.raw import RawDataset
-from idemnet.datasets.sources import SourcesOnDisk
-from idemnet.parameters import (
+from idemnet.data_parameters import (
     BlurParameters,
     CropParameters,
     SceneParameters,
     SourceParameters,
 )
+from idemnet.datasets.pairs import PairsDataset
+from idemnet.datasets.patches import PatchesDataset
+from idemnet.datasets.raw import RawDataset
+from idemnet.datasets.sources import SourcesOnDisk
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.download import download
 from idemnet.pipelines.synthesize import synthesize_blur

@@ -17,6 +17,7 @@ from statistics import median
 
 import numpy as np
 
+from idemnet.data_parameters import BlurParameters, SceneParameters, SourceParameters
 from idemnet.datasets.images import decode_image, encode_png, write_image
 from idemnet.datasets.pairs import PairsDataset
 from idemnet.datasets.photographs import PHOTOGRAPHS
@@ -24,7 +25,6 @@ from idemnet.datasets.raw import RawDataset
 from idemnet.datasets.sources import SourcesOnDisk
 from idemnet.imaging.blur import find_centres
 from idemnet.imaging.scenes import render_frames
-from idemnet.parameters import BlurParameters, SceneParameters, SourceParameters
 from idemnet.pipelines.synthesize import synthesize_blur
 from idemnet.recipes import RawData
 

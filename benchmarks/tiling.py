@@ -17,11 +17,12 @@ from memory import peak
 from torch import nn
 
 from idemnet import Restorer
+from idemnet.data_parameters import SceneParameters
 from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.imaging.scenes import render_frames
 from idemnet.models.idempotent import IdempotentNet
 from idemnet.models.tiling import restore_in_tiles
-from idemnet.parameters import SceneParameters, TilingParameters
+from idemnet.parameters import TilingParameters
 
 SEEN = 0.5 / 255
 """A difference that rounding to 8 bits hides."""

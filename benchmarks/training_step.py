@@ -17,14 +17,10 @@ import torch
 import yaml
 from prepared import prepare_patches
 
+from idemnet.data_parameters import BlurParameters, CropParameters, SceneParameters
 from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.datasets.tracking import Tracker
-from idemnet.parameters import (
-    BlurParameters,
-    CropParameters,
-    SceneParameters,
-    TrainParameters,
-)
+from idemnet.parameters import TrainParameters
 from idemnet.training.job import TrainingJob
 from idemnet.training.launch import create_state
 from idemnet.training.loader import Batch, open_loader

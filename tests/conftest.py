@@ -97,7 +97,7 @@ class Project:
     def run(self, *command: str, check: bool = True, **options) -> subprocess.CompletedProcess:
         result = subprocess.run(
             command, cwd=self.folder, env=environment(), text=True, capture_output=True,
-            timeout=300, check=False, **options,
+            check=False, **{"timeout": 300, **options},
         )  # fmt: skip
         assert not check or result.returncode == 0, result.stdout + result.stderr
         return result

@@ -8,8 +8,9 @@ import yaml
 from kedro.config import OmegaConfigLoader
 from kedro.io import DataCatalog
 
+from idemnet.data_parameters import SourceParameters
 from idemnet.evaluation.protocols import FITTING, check_fits
-from idemnet.parameters import EvaluateParameters, SourceParameters, TrainParameters
+from idemnet.parameters import EvaluateParameters, TrainParameters
 from idemnet.pipeline_registry import register_pipelines
 from idemnet.pipelines.restoration import SYNTHESIZE
 from idemnet.studies import STUDIES, StudyParameters

@@ -2,6 +2,8 @@
 
 import copy
 import json
+import shutil
+import sys
 from importlib.resources import files
 
 import numpy as np
@@ -10,11 +12,12 @@ import yaml
 from PIL import Image
 
 from idemnet import Restorer
-from idemnet.datasets.find_weights import find_starter
+from idemnet.data_parameters import SceneParameters
+from idemnet.datasets.find_weights import find_starter, find_weights
 from idemnet.datasets.photographs import PHOTOGRAPHS
+from idemnet.errors import BadInputError
 from idemnet.imaging.metrics import psnr
 from idemnet.imaging.scenes import render_frames
-from idemnet.parameters import SceneParameters
 
 from .conftest import SMALL
 
@@ -54,6 +57,37 @@ def test_blurred_scenes_become_better_and_none_much_worse():
     assert np.mean(gains) > 0
     assert min(gains) > -0.1
     assert np.mean(losses) < 1.0
+
+
+def test_weights_that_are_shipped_for_other_tasks_are_taken(project):
+    """By the command and by the page: as if some for haze and rain lay beside those for blur."""
+    starter = project.folder / "src/idemnet/starter"
+    for task in ("dehaze", "derain"):
+        shutil.copytree(starter / "deblur", starter / task, dirs_exist_ok=True)
+        card = json.loads((starter / "deblur/card.json").read_text()) | {"task": task}
+        (starter / task / "card.json").write_text(json.dumps(card))
+    Image.new("RGB", (60, 40), "grey").save(project.folder / "hazy.tif")
+    here = ("env", "PYTHONPATH=src")
+    project.run(*here, "idemnet", "restore", "hazy.tif", "--task", "dehaze")
+    assert (project.folder / "hazy_restored.tif").is_file()
+    code = (
+        "from pathlib import Path; from idemnet.app.samples import make_samples;"
+        "from idemnet.app.serve import load_restorers; from idemnet.app.weights import *;"
+        "there = load_restorers(); print(*there, describe_missing(there));"
+        "print(*(sample.task for sample in make_samples(Path(), there)))"
+    )
+    said = project.run(*here, sys.executable, "-c", code).stdout
+    assert said == "deblur dehaze derain None\ndeblur deblur dehaze derain\n"
+
+
+def test_of_a_task_without_weights_it_is_said_how_to_get_some(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("idemnet.datasets.find_weights.files", lambda _: tmp_path)
+    said = (
+        "there are no weights for 'derain' yet: train some with `kedro run --pipeline=train_derain`"
+    )
+    with pytest.raises(BadInputError, match=said):
+        find_weights("derain")
 
 
 @pytest.mark.parametrize("task", SHIPPED)

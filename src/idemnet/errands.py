@@ -25,13 +25,13 @@ class Errand:
 
 
 def plan_errands(inputs: Sequence[str], output: Path | None) -> list[Errand]:
-    """Find the pictures that somebody names, and say what each becomes.
+    """Find the pictures and videos that somebody names, and say what each becomes.
 
     A file becomes NAME_restored beside it, a folder NAME_restored with the same files below. With
     `output`, everything goes into that folder; a single file may be given the name of a file.
 
     Raises:
-        BadInputError: If a name finds nothing, or two pictures would become the same file.
+        BadInputError: If a name finds nothing, or two of them would become the same file.
     """
     places = [place for name in inputs for place in _expand(name)]
     errands: list[Errand] = []
@@ -84,9 +84,9 @@ def _of_folder(folder: Path, output: Path | None, *, alone: bool) -> list[Errand
     inside = root.resolve()
     found = [
         Errand(folder / path, root / path)
-        for path in pictures_below(folder)
+        for path in pictures_below(folder, also=VIDEOS)
         if not (folder / path).resolve().is_relative_to(inside)
     ]
     if not found:
-        raise BadInputError(f"{folder}: holds no pictures")
+        raise BadInputError(f"{folder}: holds no pictures and no videos")
     return found

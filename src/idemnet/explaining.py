@@ -6,13 +6,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from idemnet.datasets.files import write_whole
 from idemnet.datasets.images import encode_png
 from idemnet.datasets.photo import to_eight_bits
-from idemnet.imaging.metrics import sharpness
+from idemnet.imaging.metrics import mean_change, sharpness
 from idemnet.reporting.pictures import difference
 
 ALMOST_NOTHING = 0.25
@@ -57,8 +56,8 @@ def explain(folder: Path, before: NDArray[Any], after: list[NDArray[Any]]) -> Ex
     explanation = Explanation(
         sharpness(pictures[0]),
         sharpness(pictures[-1]),
-        tuple(_change(a, b) for a, b in pairwise(pictures)),
-        _change(pictures[0], pictures[-1]),
+        tuple(mean_change(a, b) for a, b in pairwise(pictures)),
+        mean_change(pictures[0], pictures[-1]),
         times,
     )
     folder.mkdir(parents=True, exist_ok=True)
@@ -68,7 +67,3 @@ def explain(folder: Path, before: NDArray[Any], after: list[NDArray[Any]]) -> Ex
     words = {**asdict(explanation), "in_a_line": explanation.sentence()}
     write_whole(folder / "explanation.json", [f"{json.dumps(words, indent=1)}\n".encode()])
     return explanation
-
-
-def _change(before: NDArray[Any], after: NDArray[Any]) -> float:
-    return float(np.abs(after.astype(np.int16) - before).mean())

@@ -11,8 +11,9 @@ from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
 from pydantic import ValidationError
 
+from idemnet.data_parameters import SourceParameters
 from idemnet.errors import BadInputError
-from idemnet.parameters import Parameters, SourceParameters
+from idemnet.parameters import Parameters
 from idemnet.studies import STUDIES, StudyParameters
 from idemnet.tasks import TASKS
 

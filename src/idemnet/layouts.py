@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal, get_args
 
+from idemnet.data_parameters import StructureParameters
 from idemnet.errors import BadInputError
-from idemnet.parameters import StructureParameters
 from idemnet.recipes import Split
 
 Layout = Literal["frames", "gopro", "reside", "flat"]

@@ -14,7 +14,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from idemnet.parameters import Parameters, SourceParameters
+from idemnet.data_parameters import SourceParameters
+from idemnet.parameters import Parameters
 
 Image = NDArray[np.uint8]
 """(height, width, 3), RGB, 0-255."""
@@ -25,41 +26,6 @@ Depth = NDArray[np.float32]
 """(height, width): 0 is here, 1 as far as one can see."""
 
 LazyDepth = Callable[[], Depth]
-
-
-@dataclass(frozen=True)
-class Metadata:
-    """What a picture's file says beside its pixels."""
-
-    exif: bytes | None = None
-    icc: bytes | None = None
-    dpi: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True)
-class Photo:
-    """A picture with all that restoring must not lose."""
-
-    pixels: NDArray[Any]
-    """(height, width, 3), RGB, uint8 or uint16 as in the file; grey as three equal channels."""
-    alpha: NDArray[Any] | None = None
-    """(height, width), of the same type."""
-    grey: bool = False
-    metadata: Metadata = Metadata()
-
-
-LazyPhoto = Callable[[], Photo]
-
-
-@dataclass(frozen=True)
-class Inbox:
-    """Pictures to restore, by name."""
-
-    fingerprint: str
-    place: str
-    """Where they are, for people."""
-    pictures: Mapping[str, LazyPhoto]
-
 
 Split = Literal["train", "validation", "test"]
 
@@ -254,34 +220,6 @@ class Report:
     metrics: Mapping[str, Any]
     files: Mapping[str, Callable[[], bytes]]
     """The page, the figures and the tables, by name."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one cell of a study came to, with one seed."""
-
-    cell: str
-    label: str
-    seed: int
-    sequence: str = ""
-    """Which test images: all, or those of one sequence."""
-    after: str | None = None
-    """The cell whose restored images it was given, if they were not the degraded ones."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of its training, flat."""
-    metrics: Mapping[str, Any] | None = None
-    """As metrics.json has them; None where it failed."""
-    failure: str = ""
-
-
-@dataclass(frozen=True)
-class StudyResults:
-    """What a study measured."""
-
-    name: str
-    task: str
-    dataset: str
-    outcomes: Sequence[Outcome]
 
 
 @dataclass(frozen=True)

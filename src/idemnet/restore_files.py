@@ -13,8 +13,8 @@ from idemnet.datasets.photo import PhotoFile, encode_photo
 from idemnet.errands import Errand
 from idemnet.errors import BadInputError
 from idemnet.explaining import explain
+from idemnet.photos import Photo
 from idemnet.progress import count_items
-from idemnet.recipes import Photo
 from idemnet.restorer import Restorer
 
 AHEAD = 2
@@ -54,7 +54,9 @@ def restore_files(
         # With others beside it, one picture would take more memory than it may.
         ahead = AHEAD if restorer.how.memory is None else 0
         with count_items("restore", len(pictures)) as advance:
-            ended = _restore_pictures(pictures, how, lambda: advance(1), ahead=ahead)
+            ended = _restore_pictures(
+                pictures, how, lambda: advance(1), ahead=ahead, memory=restorer.how.memory
+            )
             failures += [failure for failure in ended if failure]
     for errand in errands:
         if errand.is_video:
@@ -86,6 +88,7 @@ def _restore_pictures(
     progress: Callable[[], None],
     *,
     ahead: int,
+    memory: int | None,
 ) -> Iterator[str | None]:
     """Restore one picture after the other; those before and after are written and read meanwhile.
 
@@ -96,6 +99,7 @@ def _restore_pictures(
         restore: Gives the restored picture; is told which errand it is for.
         progress: Told of each picture.
         ahead: Pictures that are read, and written, while another one is restored.
+        memory: Bytes that the process may take while a picture is read or written.
     """
     waiting: deque[tuple[Errand, Future[Photo]]] = deque()
     writing: deque[Future[None]] = deque()
@@ -107,7 +111,7 @@ def _restore_pictures(
 
         def read_on(count: int) -> None:
             for errand in islice(todo, max(0, count - len(waiting))):
-                waiting.append((errand, readers.submit(PhotoFile(errand.source))))
+                waiting.append((errand, readers.submit(PhotoFile(errand.source, memory))))
 
         read_on(1)
         while waiting:

@@ -1,10 +1,11 @@
-"""Everything a study is told: its cells, and what is trained for them.
+"""Everything a study is told: its cells, what is trained for them; and what came of them.
 
 A study is one of the paper's tables or figures (`weight` is ours); a cell is one of the networks
 in it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from pydantic import Field, PositiveInt, model_validator
@@ -109,3 +110,31 @@ def merge(settings: Mapping[str, Any], changes: Mapping[str, Any] | None) -> dic
         both_groups = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
         merged[key] = merge(merged[key], value) if both_groups else value
     return merged
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one cell of a study came to, with one seed."""
+
+    cell: str
+    label: str
+    seed: int
+    sequence: str = ""
+    """Which test images: all, or those of one sequence."""
+    after: str | None = None
+    """The cell whose restored images it was given, if they were not the degraded ones."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Of its training, flat."""
+    metrics: Mapping[str, Any] | None = None
+    """As metrics.json has them; None where it failed."""
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class StudyResults:
+    """What a study measured."""
+
+    name: str
+    task: str
+    dataset: str
+    outcomes: Sequence[Outcome]

@@ -5,17 +5,14 @@ from typing import Self
 
 from pydantic import model_validator
 
-from idemnet.parameters import (
+from idemnet.data_parameters import (
     BlurParameters,
     CropParameters,
-    EvaluateParameters,
     HazeParameters,
-    Parameters,
     RainParameters,
-    RestoreParameters,
     SourceParameters,
-    TrainParameters,
 )
+from idemnet.parameters import EvaluateParameters, Parameters, RestoreParameters, TrainParameters
 
 
 class TaskParameters(Parameters):

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from PIL import ExifTags
 from PIL import Image as PillowImage
 
-from idemnet import Restorer, command_line
+from idemnet import Restorer
+from idemnet.command_line import main
 from idemnet.datasets.images import encode_png, png_chunk
 
 from ..browser import PATIENCE, start_browser
@@ -82,13 +83,20 @@ def upload(page, path):
 
 def restore(page):
     page.run("document.querySelector('#restore').click()")
-    for shown in ("#steps img", "#before_after img.fixed", "#download"):
+    for shown in ("#steps img", "#before_after img.right", "#download"):
         page.wait_for(f"document.querySelector('{shown}') !== null")
 
 
 def write_picture(path, size=(40, 60), **options):
     PillowImage.fromarray(RNG.integers(0, 256, (*size, 3), np.uint8)).save(path, **options)
     return path
+
+
+def shown_share(page):
+    """How much of the picture before is to be seen, as the browser lays it out."""
+    clip = page.run("getComputedStyle(document.querySelector('#before_after img.left')).clipPath")
+    [hidden] = re.findall(r"calc\(100% - ([\d.]+)%\)|inset\(0px ([\d.]+)%", clip)
+    return float(hidden[0]) / 100 if hidden[0] else 1 - float(hidden[1]) / 100
 
 
 def tab_to(page, selector):
@@ -128,13 +136,10 @@ def test_the_download_is_what_the_package_restores_with_all_that_came_along(
 def test_the_line_between_before_and_after_follows_the_mouse(page, tmp_path):
     upload(page, write_picture(tmp_path / "a.jpg"))
     restore(page)
-    clip = "document.querySelector('#before_after img.fixed').style.clipPath"
-    page.wait_for(f"{clip} === 'inset(0px 0px 0px 50%)'")
-    _, _, across = page.middle_of("#before_after .slider-wrap")
-    x, y, _ = page.middle_of("#before_after .outer")
+    assert shown_share(page) == pytest.approx(0.5, abs=0.02)
+    x, y, across = page.middle_of("#before_after .stage")
     page.drag((x, y), (x + across / 4, y))
-    [share] = re.findall(r"([\d.]+)%", page.run(clip))
-    assert float(share) == pytest.approx(75, abs=3)
+    assert shown_share(page) == pytest.approx(0.75, abs=0.03)
 
 
 def test_iterations_are_scrubbed_and_curves_drawn(page, tmp_path):
@@ -194,6 +199,11 @@ def test_the_keyboard_is_enough(page):
     tab_to(page, "#restore")
     page.press(*ENTER)
     page.wait_for("document.querySelector('#steps img') !== null")
+    tab_to(page, "#before_after input")
+    for _ in range(10):
+        page.press(*LEFT)
+    assert shown_share(page) == pytest.approx(0.4, abs=0.001)
+    tab_to(page, "#download")
     tab_to(page, "#step input[type=range]")
     page.press(*LEFT)
     page.wait_for(f"{SHOWN_STEP} === 'as it came'")
@@ -229,8 +239,8 @@ def test_nothing_is_left_when_it_ends(server, trained, temporary):
 
 
 def test_it_says_what_is_missing(monkeypatch):
-    monkeypatch.setattr(command_line, "find_spec", lambda _: None)
-    result = CliRunner().invoke(command_line.main, ["app"])
+    monkeypatch.setattr("idemnet.commands.app.find_spec", lambda _: None)
+    result = CliRunner().invoke(main, ["app"])
     assert (result.exit_code, result.stderr) == (
         2,
         "Error: the page is made with gradio: `pip install 'idemnet[app]'`\n",

@@ -9,6 +9,7 @@ import signal
 import sys
 
 import av
+import cv2
 import numpy as np
 import pytest
 import torch
@@ -23,7 +24,7 @@ from idemnet.models import MODELS
 from idemnet.recipes import TrainedModel
 
 from ..conftest import Project
-from ..datasets.test_clip import film
+from ..datasets.test_clip import film, frames_of
 from ..datasets.test_download import wait_until
 
 RNG = np.random.default_rng(1)
@@ -99,14 +100,16 @@ def test_a_folder_keeps_its_structure_and_one_bad_file_stops_no_other(trained_co
     exif[ExifTags.Base.Artist] = "somebody"
     picture(trained_copy.folder / "album/a.jpg", exif=exif)
     picture(trained_copy.folder / "album/deep/er/b.png", size=(1, 1))
+    film(trained_copy.folder / "album/deep/clip.mkv", pixels="yuv420p10le")
     (trained_copy.folder / "album/bad.png").write_bytes(b"no picture")
-    result = trained_copy.run("idemnet", "restore", "album", "--passes", "2", check=False)
+    result = trained_copy.run("idemnet", "restore", "album/", "-o", "mended/", check=False)
     assert result.returncode == 1
-    assert "2 of 3 restored" in result.stdout
+    assert "3 of 4 restored" in result.stdout
     assert result.stderr.splitlines()[-1] == "Error: album/bad.png: is not a PNG image"
-    back = opened(trained_copy.folder / "album_restored/a.jpg")
+    back = opened(trained_copy.folder / "mended/a.jpg")
     assert back.getexif()[ExifTags.Base.Artist] == "somebody"
-    assert opened(trained_copy.folder / "album_restored/deep/er/b.png").size == (1, 1)
+    assert opened(trained_copy.folder / "mended/deep/er/b.png").size == (1, 1)
+    assert len(frames_of(trained_copy.folder / "mended/deep/clip.mkv")) == 5
 
 
 @pytest.mark.parametrize(
@@ -115,7 +118,6 @@ def test_a_folder_keeps_its_structure_and_one_bad_file_stops_no_other(trained_co
         (["nowhere.png"], "nowhere.png: is not there"),
         (["photo.png", "-o", "photo.png"], "photo.png: is an input, which is never overwritten"),
         (["photo.png", "--weights", "none.safetensors"], "none.safetensors: is not there"),
-        (["photo.png", "--task", "derain"], "there are no weights for 'derain' yet"),
         (["notes.txt"], "notes.txt: '.txt' is none of"),
         (["one/photo.png", "two/photo.png", "-o", "out"], "would both become out/photo.png"),
     ],
@@ -252,9 +254,25 @@ def test_memory_that_is_allowed_is_kept_or_the_picture_is_refused(trained_copy):
     picture(trained_copy.folder / "large.png", size=(1500, 2500))
     result = trained_copy.run("idemnet", "restore", "large.png", "--memory", "100MB", check=False)
     assert result.returncode == 1
-    assert re.search(r"takes \d+ MB of memory, and 100 are allowed", result.stderr)
+    said = r"large\.png: to read and write 2500x1500 takes \d+ MB of memory, and 100 are allowed"
+    assert re.search(said, result.stderr)
     wrong = trained_copy.run("idemnet", "restore", "large.png", "--memory", "much", check=False)
     assert wrong.returncode == 2
     assert wrong.stderr.startswith("Error: memory = 'much': ")
     command = [*PEAK, "idemnet", "restore", "large.png", "--memory", "700MB", *OWN]
     assert int(trained_copy.run(*command).stderr.split()[-1]) * 1024 < 700e6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["photo.jpg", "scan.png"])
+def test_twenty_four_megapixels_need_no_large_machine(project, name):
+    """4000x6000 on a machine with 4 GB: of 8 bits, and of 16 with transparency."""
+    small = RNG.integers(0, 256, (200, 300, 4), np.uint8)
+    large = cv2.resize(small, (6000, 4000), interpolation=cv2.INTER_CUBIC)
+    grain = RNG.integers(0, 256, large.shape, np.uint8)
+    pixels = large.astype(np.uint16) * 256 + grain if name == "scan.png" else large[:, :, :3]
+    cv2.imwrite(str(project.folder / name), pixels)
+    result = project.run(*PEAK, "idemnet", "restore", name, timeout=3600)
+    assert int(result.stderr.split()[-1]) * 1024 < 3e9
+    found = opened(project.folder / name.replace(".", "_restored."))
+    assert found.size == (6000, 4000)

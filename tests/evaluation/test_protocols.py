@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 from skimage import metrics as oracle
 
-from idemnet import command_line
+from idemnet.commands import options
 from idemnet.errors import BadInputError
 from idemnet.evaluation.protocols import (
     FITTING,
@@ -41,8 +41,8 @@ def test_scores_are_the_measures_it_names(name, pair):
 
 
 def test_names_are_the_same_wherever_they_are_written():
-    assert tuple(PROTOCOLS) == get_args(ProtocolName) == command_line.PROTOCOLS
-    assert tuple(FITTING) == command_line.TASKS
+    assert tuple(PROTOCOLS) == get_args(ProtocolName) == options.PROTOCOLS
+    assert tuple(FITTING) == options.TASKS
 
 
 @pytest.mark.parametrize("name", ["gopro", "realblur", "rgb", "rain"])

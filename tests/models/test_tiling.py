@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from torch.nn.functional import avg_pool2d
 
 from idemnet import Restorer
+from idemnet.data_parameters import SceneParameters
 from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.imaging.scenes import render_frames
 from idemnet.models.tiling import SQUARE, restore_in_tiles, tile_starts
-from idemnet.parameters import SceneParameters
 
 
 @given(st.integers(1, 300), st.integers(2, 90), st.integers(0, 89))

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from kedro.io import DatasetError
 
+from idemnet.data_parameters import CropParameters
 from idemnet.datasets.images import ImageFile, write_image
 from idemnet.datasets.patches import PatchesDataset
 from idemnet.errors import BadInputError
-from idemnet.parameters import CropParameters
 from idemnet.pipelines.crop import crop, hold_out
 from idemnet.recipes import Pair, Pairs
 

@@ -9,10 +9,10 @@ import pytest
 from kedro.io import DatasetError
 from PIL import Image as PillowImage
 
+from idemnet.data_parameters import CropParameters, HazeParameters, RainParameters, SourceParameters
 from idemnet.datasets.images import write_image
 from idemnet.errors import BadInputError
 from idemnet.imaging.haze import make_hazy
-from idemnet.parameters import CropParameters, HazeParameters, RainParameters, SourceParameters
 from idemnet.pipelines.crop import hold_out
 from idemnet.pipelines.download import download
 from idemnet.pipelines.synthesize import synthesize_haze, synthesize_rain

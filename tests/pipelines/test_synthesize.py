@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from kedro.io import DatasetError
 
+from idemnet.data_parameters import BlurParameters, SourceParameters
 from idemnet.datasets.images import write_image
 from idemnet.datasets.pairs import PairsDataset
 from idemnet.datasets.raw import RawDataset
 from idemnet.datasets.sources import SourcesOnDisk
-from idemnet.parameters import BlurParameters, SourceParameters
 from idemnet.pipelines.synthesize import synthesize_blur
 
 from ..datasets.test_video import write_video

@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
+from idemnet.data_parameters import HazeParameters, RainParameters, SceneParameters
 from idemnet.datasets.images import write_image
 from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.imaging.blur import average_windows
@@ -12,7 +13,6 @@ from idemnet.imaging.crop import cut_patches, patch_grid
 from idemnet.imaging.haze import make_hazy
 from idemnet.imaging.rain import make_rainy
 from idemnet.imaging.scenes import render_frames
-from idemnet.parameters import HazeParameters, RainParameters, SceneParameters
 from idemnet.pipelines import crop, download, synthesize
 from idemnet.pipelines.synthesize import synthesize_rain
 

@@ -8,13 +8,12 @@ import yaml
 
 from idemnet.evaluation.summary import summarise
 from idemnet.parameters import TrainParameters
-from idemnet.recipes import Outcome, StudyResults
 from idemnet.reporting import paper
 from idemnet.reporting.studies.claims import CLAIMS, judge
 from idemnet.reporting.studies.layouts import LAYOUTS, tables_of
 from idemnet.reporting.studies.numbers import Cells, Numbers
 from idemnet.reporting.studies.report import TITLES, make_study_report, render_studies
-from idemnet.studies import STUDIES, StudyParameters, merge
+from idemnet.studies import STUDIES, Outcome, StudyParameters, StudyResults, merge
 
 from ..conftest import REPOSITORY
 from .made_up import make_evaluation

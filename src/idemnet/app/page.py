@@ -11,9 +11,9 @@ from idemnet.app import repeating
 from idemnet.app.restoring import (
     MAX_MEGABYTES,
     MAX_MEGAPIXELS,
-    VIEW,
     read_photo,
     restore_photo,
+    show_both,
     show_difference,
     show_picture,
     show_steps,
@@ -23,7 +23,6 @@ from idemnet.app.samples import Sample, credit
 from idemnet.app.weights import describe_missing, describe_weights, name_curve
 from idemnet.datasets.photo import to_eight_bits
 from idemnet.errors import BadInputError
-from idemnet.reporting.pictures import shrink
 from idemnet.restorer import Restorer
 
 VERBS = {"deblur": "Remove blur", "dehaze": "Remove haze", "derain": "Remove rain"}
@@ -37,6 +36,9 @@ program ends. A picture may have up to {MAX_MEGAPIXELS} megapixels and {MAX_MEGA
 EMPTY = '<p class="empty">The picture will be here.</p>'
 SHOW_STEP = """number => document.querySelectorAll("#steps figure").forEach(
     (one, place) => { one.hidden = place !== number })"""
+
+MOVE_BORDER = """element.addEventListener("input", ({target}) =>
+    target.closest(".stage").style.setProperty("--border", `${target.value}%`))"""
 
 PROGRESS = gr.Progress()
 """As a default, it tells gradio to hand one in."""
@@ -101,10 +103,7 @@ class Page:
     def _lay_out_answer(self) -> None:
         self.message = gr.HTML(visible=False, elem_id="message")
         self.preview = gr.HTML(EMPTY, elem_id="preview")
-        self.before_after = gr.ImageSlider(
-            label="Before | after", format="png", visible=False, interactive=False,
-            max_height=620, buttons=["fullscreen"], elem_id="before_after",
-        )  # fmt: skip
+        self.before_after = gr.HTML(visible=False, js_on_load=MOVE_BORDER, elem_id="before_after")
         self.download = gr.DownloadButton(
             "Download the result", variant="primary", visible=False, elem_id="download"
         )
@@ -173,11 +172,10 @@ class Page:
         except (BadInputError, OSError, MemoryError) as error:
             return self._without_result(EMPTY, say(error))
         before, after = to_eight_bits(photo.pixels), to_eight_bits(restored.pixels)
-        over_each_other = (shrink(before, VIEW), shrink(after, VIEW))
         return {
             self.message: gr.HTML(visible=False),
             self.preview: gr.HTML(visible=False),
-            self.before_after: gr.ImageSlider(over_each_other, visible=True),
+            self.before_after: gr.HTML(show_both(before, after), visible=True),
             self.download: gr.DownloadButton(value=result, visible=True),
             self.results: gr.Row(visible=True),
             self.steps: show_steps(steps, passes),
@@ -208,7 +206,7 @@ class Page:
         return {
             self.message: gr.HTML(notice, visible=bool(complaint)),
             self.preview: gr.HTML(preview, visible=True),
-            self.before_after: gr.ImageSlider(visible=False),
+            self.before_after: gr.HTML(visible=False),
             self.download: gr.DownloadButton(visible=False),
             self.results: gr.Row(visible=False),
         }

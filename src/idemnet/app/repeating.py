@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from idemnet.imaging.metrics import sharpness
+from idemnet.imaging.metrics import mean_change, sharpness
 from idemnet.recipes import Image
 from idemnet.reporting.plots import BLUE, ORANGE, STYLE, count_below, encode
 from idemnet.restorer import Restorer
@@ -41,7 +41,7 @@ def repeat(picture: Image, restorer: Restorer, advance: Callable[..., object]) -
         advance((number, PASSES), "Repeating", unit="passes")
         passes.append(restorer(passes[-1] if passes else given))
     return RepeatCurve(
-        change=[255 * float(np.abs(one - passes[0]).mean()) for one in passes],
+        change=[255 * mean_change(passes[0], one) for one in passes],
         sharpness=[255 * sharpness(one) for one in (given, *passes)],
     )
 

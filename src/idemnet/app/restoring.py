@@ -7,20 +7,22 @@ from html import escape
 from pathlib import Path
 from tempfile import mkdtemp
 
-import numpy as np
-
 from idemnet.datasets.images import open_image
 from idemnet.datasets.photo import decode_photo, encode_photo, to_eight_bits
 from idemnet.errors import BadInputError
-from idemnet.recipes import Image, Photo
-from idemnet.reporting.pictures import difference, shrink, to_webp
+from idemnet.imaging.metrics import mean_change
+from idemnet.photos import Photo
+from idemnet.recipes import Image
+from idemnet.reporting.pictures import RUNGS, difference, shrink, to_webp
 from idemnet.restorer import Restorer
 
 MAX_MEGABYTES = 64
 MAX_MEGAPIXELS = 24
 """A network on two cores needs a minute or more for so many; `idemnet restore` takes any size."""
-VIEW = 2048
-"""Longest side of the pictures that are laid over each other."""
+SHARPER = ((2048, 95), (1280, 95), *RUNGS)
+"""Longest side and quality of the pictures that are laid over each other, tried in turn."""
+TALLEST = 620
+"""Of these pictures, in pixels of the page."""
 
 
 def read_photo(path: Path) -> Photo:
@@ -84,12 +86,25 @@ def show_difference(before: Image, after: Image) -> str:
     changed, times = difference(before, after)
     view = shrink(changed)
     [uri] = to_webp([view])
-    mean = float(np.abs(np.subtract(after, before, dtype=np.int16)).mean())
     words = (
         f"{times} times magnified, grey where nothing changed; "
-        f"the mean change is {mean:.2f} of 255 grey levels"
+        f"the mean change is {mean_change(before, after):.2f} of 255 grey levels"
     )
     return f"<figure>{_image(uri, view, words)}</figure>"
+
+
+def show_both(before: Image, after: Image) -> str:
+    """Lay two pictures over each other, with a border that mouse, finger and arrow keys move."""
+    height, width = before.shape[:2]
+    widest = min(max(2 * width, 320), round(TALLEST * width / height))
+    left, right = to_webp([before, after], SHARPER)
+    return (
+        f'<div class="stage" style="aspect-ratio: {width} / {height}; max-width: {widest}px">'
+        f'<img class="left" src="{left}" alt="before"><img class="right" src="{right}" alt="after">'
+        '<span class="corner left">before</span><span class="corner right">after</span>'
+        '<input type="range" aria-label="Border between before and after">'
+        '<span class="border" aria-hidden="true"></span></div>'
+    )
 
 
 def show_picture(photo: Photo, name: str) -> str:

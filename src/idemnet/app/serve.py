@@ -38,6 +38,10 @@ def serve(compare: str | None, port: int | None) -> None:
     os._exit(0)
 
 
+def _read(name: str) -> str:
+    return (files("idemnet") / name).read_text(encoding="utf-8")
+
+
 def load_restorers() -> dict[str, Restorer]:
     """Load the weights of every task that has some; some are shipped."""
     restorers = {}
@@ -77,7 +81,7 @@ def _serve(
             footer_links=[],
             max_file_size=f"{MAX_MEGABYTES}mb",
             theme=THEME,
-            css=(files("idemnet.app") / "page.css").read_text(encoding="utf-8"),
+            css=_read("reporting/slider.css") + _read("app/page.css"),
             # Pages of other sites must not get here by a name of theirs that leads to this host.
             app_kwargs={
                 "middleware": [

@@ -8,30 +8,58 @@ import heapq
 import io
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import av
 import numpy as np
 from av.video.stream import VideoStream
+from numpy.typing import NDArray
 
 from idemnet.datasets.checksum import hash_file
 from idemnet.datasets.files import write_whole
 from idemnet.errors import BadInputError
-from idemnet.recipes import Image
+
+Frame = NDArray[Any]
+"""(height, width, 3), RGB, uint8 or uint16."""
+
+PLAIN = ("yuv420p", "yuv422p", "yuv444p")
+DEEP = tuple(f"{name}10le" for name in PLAIN)
+"""The same in 10 bits."""
+
+
+@dataclass(frozen=True)
+class Codec:
+    """How videos are written."""
+
+    name: str
+    options: Mapping[str, str]
+    formats: tuple[str, ...]
+    """Of pixels, which are kept."""
+
+    def choose_format(self, came: Any) -> str:
+        """Keep the format of pixels, or take the one that loses least."""
+        name: str = came.name.replace("yuvj", "yuv")
+        if name in self.formats:
+            return name
+        return DEEP[0] if _bits(came) > 8 and DEEP[0] in self.formats else PLAIN[0]
+
 
 # Without frames that refer to later ones: only then can parts be put one behind the other.
-H264 = ("libx264", {"crf": "16", "bf": "0"})
-VP9 = ("libvpx-vp9", {"crf": "18", "b:v": "0", "lag-in-frames": "0", "auto-alt-ref": "0"})
+H264 = Codec("libx264", {"crf": "16", "bf": "0"}, (*PLAIN, *DEEP))
+VP9 = Codec(
+    "libvpx-vp9",
+    {"crf": "18", "b:v": "0", "lag-in-frames": "0", "auto-alt-ref": "0"},
+    PLAIN,  # PyAV's is built without those of 10 bits
+)
 CODECS = {".mp4": H264, ".mov": H264, ".mkv": H264, ".webm": VP9}
 """What each kind of file is written with."""
 PART = 48
 """Frames of a part."""
 PARTS = "nut"
 """Format of a part: one that keeps any timing."""
-PLAIN = ("yuv420p", "yuv422p", "yuv444p")
-"""Pixel formats that are kept."""
 
 
 def count_frames(path: Path) -> int:
@@ -43,10 +71,30 @@ def count_frames(path: Path) -> int:
         return sum(packet.size > 0 for packet in container.demux(stream))
 
 
+def name_loss(source: Path, target: Path) -> str:
+    """Say what of a video's pixels cannot be kept; nothing of one that cannot be read."""
+    try:
+        with av.open(str(source)) as container:
+            came = _video_of(container, source).format
+    except (av.FFmpegError, BadInputError):
+        return ""
+    kept = av.VideoFormat(CODECS[target.suffix.lower()].choose_format(came))
+    losses = []
+    if _bits(kept) < _bits(came):
+        losses.append(f"{_bits(came)} bits become {_bits(kept)}")
+    if any(component.is_alpha for component in came.components):
+        losses.append("transparency is lost")
+    return f"{source}: {' and '.join(losses)}" if losses else ""
+
+
+def _bits(pixels: Any) -> int:
+    return max(int(component.bits) for component in pixels.components)
+
+
 def restore_clip(
     source: Path,
     target: Path,
-    restore: Callable[[Image], Image],
+    restore: Callable[[Frame], Frame],
     made_with: str,
     advance: Callable[[int], None],
 ) -> None:
@@ -66,6 +114,7 @@ def restore_clip(
     _claim(parts, f"{hash_file(source)} {made_with}")
     try:
         with av.open(str(source)) as container:
+            _refuse_sound(container, source, parts / f"joined{target.suffix}")
             frames = container.decode(_video_of(container, source))
             _restore_frames(frames, parts, restore, target.suffix.lower(), advance)
         joined = parts / f"joined{target.suffix}"
@@ -74,6 +123,20 @@ def restore_clip(
         raise BadInputError(f"{source}: cannot be restored as a video ({error})") from error
     joined.replace(target)
     shutil.rmtree(parts)
+
+
+def _refuse_sound(original: Any, source: Path, joined: Path) -> None:
+    """Find out before anything is restored whether its sound can be in the result."""
+    with av.open(str(joined), "w") as container:
+        for stream in original.streams.audio:
+            try:
+                container.add_stream_from_template(stream)
+            except ValueError:
+                kind = stream.codec_context.name
+                raise BadInputError(
+                    f"{source}: sound of kind {kind} cannot be in a {joined.suffix} file, give "
+                    "another one with --output, such as .mkv"
+                ) from None
 
 
 def _claim(parts: Path, made_of: str) -> None:
@@ -89,7 +152,7 @@ def _claim(parts: Path, made_of: str) -> None:
 def _restore_frames(
     frames: Iterable[Any],
     parts: Path,
-    restore: Callable[[Image], Image],
+    restore: Callable[[Frame], Frame],
     suffix: str,
     advance: Callable[[int], None],
 ) -> None:
@@ -101,7 +164,8 @@ def _restore_frames(
             path = parts / f"{number // PART:08d}.{PARTS}"
             part = None if path.exists() else _Part(path, frame, suffix)
         if part is not None:
-            upright = np.rot90(frame.to_ndarray(format="rgb24"), round(frame.rotation / 90))
+            values = frame.to_ndarray(format="rgb48le" if _bits(frame.format) > 8 else "rgb24")
+            upright = np.rot90(values, round(frame.rotation / 90))
             part.add(restore(np.ascontiguousarray(upright)), frame)
         advance(1)
     if part is not None:
@@ -115,22 +179,22 @@ class _Part:
         self._path = path
         self._content = io.BytesIO()
         self._container = av.open(self._content, "w", format=PARTS)
-        codec, options = CODECS[suffix]
-        stream = self._container.add_stream(codec, options=options)
+        codec = CODECS[suffix]
+        stream = self._container.add_stream(codec.name, options=dict(codec.options))
         self._stream = cast(VideoStream, stream)
         turned = round(first.rotation / 90) % 2
         width, height = (first.width, first.height)[:: -1 if turned else 1]
         self._stream.width, self._stream.height = width, height
-        name = first.format.name.replace("yuvj", "yuv")
-        self._stream.pix_fmt = name if name in PLAIN else PLAIN[0]
+        self._stream.pix_fmt = codec.choose_format(first.format)
         context = self._stream.codec_context
         context.time_base = self._stream.time_base = first.time_base
         context.colorspace, context.color_range = first.colorspace, first.color_range
         context.color_primaries, context.color_trc = first.color_primaries, first.color_trc
 
-    def add(self, image: Image, like: Any) -> None:
+    def add(self, image: Frame, like: Any) -> None:
         """Take one more frame, shown when another one was."""
-        frame = av.VideoFrame.from_ndarray(image, format="rgb24").reformat(
+        kind = "rgb24" if image.dtype == np.uint8 else "rgb48le"
+        frame = av.VideoFrame.from_ndarray(image, format=kind).reformat(
             format=self._stream.pix_fmt,
             dst_colorspace=like.colorspace,
             dst_color_range=like.color_range,

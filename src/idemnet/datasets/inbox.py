@@ -11,7 +11,8 @@ from idemnet.datasets.pictures import pictures_below
 from idemnet.datasets.preview import ImagePreview, contact_sheet
 from idemnet.datasets.published import FileEntry, Manifest, publish, read_manifest
 from idemnet.datasets.raw import image_files
-from idemnet.recipes import Inbox, Photo, Recipe
+from idemnet.photos import Inbox, Photo
+from idemnet.recipes import Recipe
 
 
 class InboxDataset(Folder):

@@ -1,5 +1,6 @@
 """Pictures that somebody names on the command line."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 from idemnet.datasets.images import ImageFile, is_image
@@ -22,13 +23,18 @@ def find_pictures(path: Path) -> list[tuple[str, ImageFile]]:
     return found
 
 
-def pictures_below(folder: Path) -> list[Path]:
-    """Give every picture's path below a folder, in order; what is hidden is not meant."""
+def pictures_below(folder: Path, *, also: Collection[str] = ()) -> list[Path]:
+    """Give every picture's path below a folder, in order; what is hidden is not meant.
+
+    Args:
+        folder: Where to look.
+        also: Suffixes of other files that are meant too.
+    """
     below = sorted(file.relative_to(folder) for file in folder.rglob("*"))
     return [
         file
         for file in below
-        if is_image(file)
+        if (is_image(file) or file.suffix.lower() in also)
         and not any(part.startswith(".") for part in file.parts)
         and (folder / file).is_file()
     ]

@@ -9,6 +9,7 @@ from typing import Any
 
 from kedro.io import AbstractDataset, DatasetError
 
+from idemnet.data_parameters import SourceParameters, StructureParameters
 from idemnet.datasets.archive import Archive, Member
 from idemnet.datasets.checksum import hash_file
 from idemnet.datasets.download import fetch
@@ -20,7 +21,6 @@ from idemnet.datasets.video import SUFFIXES as VIDEO_SUFFIXES
 from idemnet.datasets.video import open_video
 from idemnet.errors import BadInputError
 from idemnet.layouts import Place, check_structure, place_files
-from idemnet.parameters import SourceParameters, StructureParameters
 from idemnet.recipes import Job, LazyImage, Plan, Recipe, Split, fingerprint
 
 VERSION = 1

@@ -12,7 +12,8 @@ from idemnet.datasets.folder import Folder
 from idemnet.datasets.published import publish, published_fingerprint, read_manifest
 from idemnet.datasets.report import list_files, write_files
 from idemnet.errors import BadInputError
-from idemnet.recipes import Outcome, Recipe, StudyResults
+from idemnet.recipes import Recipe
+from idemnet.studies import Outcome, StudyResults
 
 RESULTS = "results.json"
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from idemnet.data_parameters import BlurParameters
 from idemnet.errors import BadInputError
 from idemnet.layouts import frames_averaged
-from idemnet.parameters import BlurParameters
 from idemnet.recipes import FrameSequence, Image
 
 GAMMA = 2.2

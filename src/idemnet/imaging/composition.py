@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from idemnet.data_parameters import SceneParameters
 from idemnet.imaging.motion import DRIFT, Camera, Mover, draw_camera, smooth_path
 from idemnet.imaging.textures import PROCEDURAL, palette_of, photograph_texture
-from idemnet.parameters import SceneParameters
 from idemnet.recipes import Image, LazyImage
 
 SPLITS = ("train", "validation", "test")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from idemnet.parameters import HazeParameters
+from idemnet.data_parameters import HazeParameters
 from idemnet.recipes import Depth, Image
 
 

@@ -49,6 +49,11 @@ def decibels(error: float, data_range: float) -> float:
     return math.inf if error == 0 else 10 * math.log10(data_range**2 / error)
 
 
+def mean_change(before: Values, after: Values) -> float:
+    """Give the mean absolute difference, in the units of the images."""
+    return float(cv2.absdiff(before, after).mean(dtype=np.float64))
+
+
 def sharpness(image: Values) -> float:
     """How much neighbouring pixels differ on average.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from idemnet.parameters import RainParameters
+from idemnet.data_parameters import RainParameters
 from idemnet.recipes import Image
 
 Light = NDArray[np.float32]

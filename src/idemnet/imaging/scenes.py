@@ -11,9 +11,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from idemnet.data_parameters import SceneParameters
 from idemnet.imaging.composition import Scene, Thing, Values, draw_scene
 from idemnet.imaging.motion import Camera
-from idemnet.parameters import SceneParameters
 from idemnet.recipes import Image, LazyImage
 
 

@@ -1,6 +1,8 @@
 """Restoring pictures of any size: whole, or in tiles that are blended."""
 
+from bisect import bisect_left
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import psutil
@@ -18,6 +20,8 @@ Pixels = NDArray[Any]
 
 TILE_STEP = 32
 """Tiles are made smaller by so many pixels until they fit into memory."""
+_FITTING: WeakKeyDictionary[nn.Module, dict[Any, RestoreParameters]] = WeakKeyDictionary()
+"""What was found to fit, by network and size: frames of a video are all cut alike."""
 
 
 def restore(model: nn.Module, pixels: Pixels, how: RestoreParameters, device: str) -> Pixels:
@@ -88,15 +92,30 @@ def _fit(
     """Make tiles small enough to be restored beside all that is, or will be, in memory."""
     if how.memory is None:
         return how
+    fitting = _FITTING.setdefault(model, {})
+    size = (pixels.shape, results, how)
+    if size not in fitting:
+        fitting[size] = _find_tile(model, pixels, how, device, results)
+    return fitting[size]
+
+
+def _find_tile(
+    model: nn.Module, pixels: Pixels, how: RestoreParameters, device: str, results: int
+) -> RestoreParameters:
     used = psutil.Process().memory_info().rss if device == "cpu" else 0
-    beside = used + results + pixels.nbytes  # the last of these is a result being encoded
     height, width = pixels.shape[:2]
-    for tile in range(how.tile, how.tile_overlap, -TILE_STEP):
+
+    def needed(tile: int) -> int:
         band = 2 * 4 * 3 * min(tile, height) * width
-        needed = beside + band + restoring_memory(model, min(tile, height), min(tile, width))
-        if needed <= how.memory:
-            return how.model_copy(update={"tile": tile})
-    raise BadInputError(
-        f"restoring {width}x{height} takes {needed / 1e6:.0f} MB of memory, and "
-        f"{how.memory / 1e6:.0f} are allowed"
-    )
+        network = restoring_memory(model, min(tile, height), min(tile, width))
+        return int(used + results + band + network)
+
+    allowed = int(how.memory or 0)
+    tiles = range(how.tile, how.tile_overlap, -TILE_STEP)
+    place = bisect_left(tiles, True, key=lambda tile: needed(tile) <= allowed)
+    if place == len(tiles):
+        raise BadInputError(
+            f"restoring {width}x{height} takes {needed(tiles[-1]) / 1e6:.0f} MB of memory, and "
+            f"{allowed / 1e6:.0f} are allowed"
+        )
+    return how.model_copy(update={"tile": tiles[place]})

@@ -17,7 +17,6 @@ from idemnet.recipes import (
     CheckpointStore,
     Evaluation,
     EvaluationStore,
-    Outcome,
     Pairs,
     Patches,
     Tracker,
@@ -25,7 +24,7 @@ from idemnet.recipes import (
     fingerprint,
     flatten,
 )
-from idemnet.studies import StudyParameters
+from idemnet.studies import Outcome, StudyParameters
 from idemnet.training.job import TrainingJob
 from idemnet.training.side_by_side import train_side_by_side
 

@@ -8,9 +8,9 @@ from itertools import accumulate
 
 import numpy as np
 
+from idemnet.data_parameters import CropParameters
 from idemnet.errors import BadInputError
 from idemnet.imaging.crop import contrast, cut_patches, patch_grid
-from idemnet.parameters import CropParameters
 from idemnet.recipes import Job, Pair, Pairs, PatchBlock, PatchRow, Plan, Recipe, Split, fingerprint
 
 VERSION = 1

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from idemnet.data_parameters import SceneParameters, SourceParameters
 from idemnet.errors import BadInputError
 from idemnet.imaging.scenes import render_depth, render_frames
-from idemnet.parameters import SceneParameters, SourceParameters
 from idemnet.recipes import Job, LazyImage, Plan, Recipe, Sources, Split, fingerprint
 
 VERSION = 1

@@ -10,7 +10,8 @@ from idemnet.models.device import choose_device
 from idemnet.models.network import Network
 from idemnet.models.restoring import restore
 from idemnet.parameters import RestoreParameters
-from idemnet.recipes import Inbox, Job, LazyPhoto, Photo, Plan, Recipe, TrainedModel, fingerprint
+from idemnet.photos import Inbox, LazyPhoto, Photo
+from idemnet.recipes import Job, Plan, Recipe, TrainedModel, fingerprint
 
 VERSION = 1
 

@@ -20,11 +20,10 @@ from idemnet.recipes import (
     Plan,
     RawData,
     Recipe,
-    StudyResults,
     Tracker,
     fingerprint,
 )
-from idemnet.studies import StudyParameters
+from idemnet.studies import StudyParameters, StudyResults
 
 VERSION = 1
 NAME = "study"

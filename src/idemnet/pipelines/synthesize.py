@@ -6,11 +6,11 @@ from functools import partial
 
 import numpy as np
 
+from idemnet.data_parameters import BlurParameters, HazeParameters, RainParameters
 from idemnet.errors import BadInputError
 from idemnet.imaging.blur import Centre, blur_sequence, find_centres
 from idemnet.imaging.haze import make_hazy
 from idemnet.imaging.rain import make_rainy
-from idemnet.parameters import BlurParameters, HazeParameters, RainParameters
 from idemnet.pipelines.pairs import ROLES, Versions, describe_pair, plan_ready_pairs, plan_versions
 from idemnet.recipes import FrameSequence, Image, Job, LazyDepth, Plan, RawData, Recipe, fingerprint
 

@@ -76,10 +76,10 @@ def to_png(image: Image) -> str:
     return _uri("png", cv2.imencode(".png", _bgr(image), [cv2.IMWRITE_PNG_COMPRESSION, 9])[1])
 
 
-def to_webp(images: Sequence[Image]) -> list[str]:
+def to_webp(images: Sequence[Image], rungs: Sequence[tuple[int, int]] = RUNGS) -> list[str]:
     """Encode all with one quality, the best that keeps the page small enough."""
     uris: list[str] = []
-    for side, quality in RUNGS:
+    for side, quality in rungs:
         uris = [_webp(shrink(image, side), quality) for image in images]
         if sum(map(len, uris)) <= BUDGET:
             break

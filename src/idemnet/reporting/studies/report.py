@@ -8,7 +8,6 @@ from typing import Any
 from markupsafe import Markup
 
 from idemnet.evaluation.protocols import PROTOCOLS
-from idemnet.recipes import StudyResults
 from idemnet.reporting.beside import may_stand_beside
 from idemnet.reporting.paper import PaperTable
 from idemnet.reporting.studies.claims import Verdict, judge
@@ -18,6 +17,7 @@ from idemnet.reporting.studies.numbers import Cells
 from idemnet.reporting.tables import to_csv
 from idemnet.reporting.templates import fill
 from idemnet.reporting.words import count, name_of
+from idemnet.studies import StudyResults
 
 TITLES: Mapping[str, str] = {
     "gopro": "Each network, with and without the constraint (Table I)",
