@@ -4,13 +4,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 import yaml
 from filelock import FileLock
+
+from .datasets.http_server import Server
 
 REPOSITORY = Path(__file__).parents[1]
 REAL = REPOSITORY.parent / "shared" / "real"
@@ -25,7 +28,7 @@ if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4e9:
 hypothesis.settings.register_profile("patient", deadline=None)  # machines are busy at times
 hypothesis.settings.load_profile("patient")
 
-LONGEST_FIRST = ("end_to_end", "training", "datasets")
+LONGEST_FIRST = ("end_to_end", "faults", "training", "datasets")
 """Folders of tests; what is long must not come last, when the other worker has nothing to do."""
 
 SMALL = {
@@ -163,6 +166,22 @@ def copied(trained: Project, tmp_path: Path) -> Project:
     """A trained project to change things in."""
     shutil.copytree(trained.folder, tmp_path / "copied", ignore=shutil.ignore_patterns("notebooks"))
     return Project(tmp_path / "copied")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server on this machine, which misbehaves on request."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture
+def hold() -> Iterator[threading.Event]:
+    """What a server waits for that stops in the middle."""
+    event = threading.Event()
+    yield event
+    event.set()
 
 
 @pytest.fixture
