@@ -79,15 +79,23 @@ def tile_starts(length: int, tile: int, overlap: int) -> list[int]:
 
 
 def _fades(length: int, tile: int, overlap: int) -> list[tuple[int, Tensor]]:
-    """Give each tile's start along one axis and its weights there, which add up to 1 everywhere."""
+    """Give each tile's start along one axis and its weights there, which add up to 1 everywhere.
+
+    Near its edges a tile misses what the network would see beyond. So, of what it shares with a
+    neighbour, only the middle quarter fades, and what is farther out is the neighbour's alone.
+    """
     fades = []
     total = torch.zeros(length, dtype=torch.float64)
-    for start in tile_starts(length, tile, overlap):
+    starts = tile_starts(length, tile, overlap)
+    shared = tile - starts[1] if len(starts) > 1 else 0
+    unused = 3 * shared // 8
+    steps = shared - 2 * unused + 1
+    for start in starts:
         size = min(tile, length - start)
         places = torch.arange(size, dtype=torch.float64)
-        rising = (places + 1) / (overlap + 1) if start > 0 else torch.ones_like(places)
-        falling = (size - places) / (overlap + 1) if start + size < length else rising.new_ones(())
-        fade = torch.minimum(rising, falling).clamp(max=1)
+        rising = (places + 1 - unused) / steps if start > 0 else torch.ones_like(places)
+        falling = (size - places - unused) / steps if start + size < length else rising.new_ones(())
+        fade = torch.minimum(rising, falling).clamp(0, 1)
         total[start : start + size] += fade
         fades.append((start, fade))
     return [(start, (fade / total[start : start + len(fade)]).float()) for start, fade in fades]

@@ -12,7 +12,7 @@ from idemnet.models.restoring import restore
 from idemnet.parameters import RestoreParameters
 from idemnet.recipes import Inbox, Job, LazyPhoto, Photo, Plan, Recipe, TrainedModel, fingerprint
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
