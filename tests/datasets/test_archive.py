@@ -102,12 +102,3 @@ def test_encrypted_member_is_refused(tmp_path, flag):
 def test_member_encrypted_only_by_its_own_header_is_refused(tmp_path):
     path = patched(write(tmp_path / "a.zip", "b.bin"), (LOCAL, 1, 6, short(1)))
     assert "'b.bin'" in refused(path)
-
-
-def test_archive_without_a_file_is_refused(tmp_path):
-    path = tmp_path / "a.zip"
-    for names in ((), ("folder/", "__MACOSX/._x")):
-        with zipfile.ZipFile(path, "w") as archive:
-            for name in names:
-                archive.writestr(name, b"")
-        assert "no file in it" in refused(path)

@@ -2,10 +2,7 @@ import logging
 import os
 import subprocess
 
-import pytest
-
 from idemnet import progress
-from idemnet.datasets.address import Address
 
 from .downloads import DATA, HALF, SHA256, child, get, names, refused
 from .http_server import says, whole
@@ -119,22 +116,6 @@ def test_folder_that_cannot_be_made_is_named(server, tmp_path):
 
 
 # Names, progress
-
-
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("/x/GoPro%20Large.zip?a=b.zip", "GoPro_Large.zip"),
-        ("/..%2f..%2fetc%2fpasswd", "passwd"),
-        ("/%2e%2e", "archive.zip"),
-        ("/.hidden", "hidden"),
-        ("/a%00b%0a.zip", "a_b_.zip"),
-        ("", "archive.zip"),
-        ("/" + "a" * 300 + ".zip", "a" * 116 + ".zip"),
-    ],
-)
-def test_name_of_the_file_is_safe(path, name):
-    assert Address.parse(f"https://ann:pass@host{path}").file_name == name
 
 
 def test_log_lines_tell_how_far_it_is(server, tmp_path, caplog, monkeypatch):

@@ -18,6 +18,7 @@ from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.datasets.weights import write_weights
 from idemnet.errors import BadInputError
 from idemnet.imaging.scenes import render_frames
+from idemnet.models import MODELS
 from idemnet.models.tiling import restore_in_tiles
 from idemnet.parameters import SceneParameters
 from idemnet.recipes import TrainedModel
