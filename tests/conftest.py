@@ -133,10 +133,9 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture(scope="session")
-def make_once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Callable[..., Project]:
+def make_once(shared_by_workers: Path) -> Callable[..., Project]:
     """Run a command in a project that all workers share; whoever comes first runs it."""
-    base = tmp_path_factory.getbasetemp()
-    base = base if worker_id == "master" else base.parent
+    base = shared_by_workers
 
     def make(name: str, *command: str) -> Project:
         project, done = base / name / "project", base / name / "output"
@@ -182,6 +181,47 @@ def hold() -> Iterator[threading.Event]:
     event = threading.Event()
     yield event
     event.set()
+
+
+@pytest.fixture(scope="session")
+def shared_by_workers(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all workers see."""
+    base = tmp_path_factory.getbasetemp()
+    return base if worker_id == "master" else base.parent
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of MLflow as in the program, but set here, since it would stay for other tests."""
+    from idemnet.datasets import mlflow_store
+
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    for name in ("TIMEOUT", "MAX_RETRIES"):
+        monkeypatch.setenv(f"MLFLOW_HTTP_REQUEST_{name}", "x")
+        monkeypatch.delenv(f"MLFLOW_HTTP_REQUEST_{name}")
+    mlflow_store.configure()
+
+
+@pytest.fixture(scope="session")
+def tables(shared_by_workers: Path) -> Path:
+    """A database of MLflow with tables and nothing in them: making one takes many seconds."""
+    from idemnet.datasets.mlflow_store import _make_database
+
+    path = shared_by_workers / "tables" / "mlflow.db"
+    with FileLock(shared_by_workers / "tables.lock"):
+        if not path.exists():
+            _make_database(path)
+    return path
+
+
+@pytest.fixture
+def database(tables: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(tables, tmp_path / "mlflow.db"))
+
+
+@pytest.fixture
+def uri(database: Path) -> str:
+    return f"sqlite:///{database}"
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Huge images are refused unread, or restored in tiles: as if whole, and in bounded memory."""
 
 import copy
-import math
 import struct
 import subprocess
 import sys
@@ -9,7 +8,6 @@ import sys
 import numpy as np
 import pytest
 import torch
-from torch.nn.functional import avg_pool2d
 
 from idemnet import Restorer
 from idemnet.datasets.images import MAX_PIXELS, PNG_START, png_chunk
@@ -17,10 +15,8 @@ from idemnet.datasets.photo import decode_photo
 from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.datasets.weights import write_weights
 from idemnet.errors import BadInputError
-from idemnet.imaging.scenes import render_frames
 from idemnet.models import MODELS
-from idemnet.models.tiling import restore_in_tiles
-from idemnet.parameters import SceneParameters
+from idemnet.models.tiling import FADE, restore_in_tiles
 from idemnet.recipes import TrainedModel
 
 SIDE = 13_500
@@ -51,20 +47,6 @@ def test_a_header_that_promises_too_many_pixels_is_refused_unread(tmp_path):
         decode_photo(path.read_bytes(), "bomb.png")
 
 
-def test_what_looks_around_leaves_no_seam():
-    image = torch.rand(1, 3, 150, 190, generator=torch.Generator().manual_seed(0))
-
-    def soften(part):
-        return avg_pool2d(part, 5, stride=1, padding=2, count_include_pad=False)
-
-    tiled = restore_in_tiles(soften, image, tile=64, overlap=24)
-    bare = restore_in_tiles(soften, image, tile=64, overlap=0)
-    whole = soften(image)
-    # At a tile's edge the filter sees half of its window; that is left to the neighbour.
-    assert (tiled - whole).abs().max() < 1e-6
-    assert (bare - whole).abs().max() > 0.1
-
-
 def sees(network) -> int:
     """Count the pixels to the farthest one that a pixel of the result depends on."""
     for tensor in network.parameters():
@@ -81,10 +63,10 @@ def sees(network) -> int:
 
 @pytest.mark.usefixtures("one_thread")
 def test_tiles_are_the_whole_where_they_share_what_the_network_sees():
-    """A tile uses what is at least 3/8 of the overlap away from its edge."""
+    """On both sides of the middle, where one tile gives way to the next."""
     torch.manual_seed(0)
     network = MODELS["idempotent"](width=2, iterations=1).eval()
-    overlap = math.ceil(sees(copy.deepcopy(network)) * 8 / 3)
+    overlap = 2 * sees(copy.deepcopy(network)) + FADE
     image = torch.rand(1, 3, 400, 900)
     with torch.inference_mode():
         whole = network(image)
@@ -94,20 +76,13 @@ def test_tiles_are_the_whole_where_they_share_what_the_network_sees():
     assert (short - whole).abs().max() > 1e-4  # as it would be, had the overlap not been enough
 
 
-def test_tiles_of_a_network_cannot_be_told_from_the_whole(blurred_scene):
-    """The largest difference that the README states."""
-    whole = Restorer.load("deblur", device="cpu", tile=2048)(blurred_scene)
-    tiled = Restorer.load("deblur", device="cpu", tile=192)(blurred_scene)
-    assert 0 < 255 * np.abs(tiled - whole).max() < 0.5
+def test_tiles_that_share_less_differ_by_less_than_can_be_seen():
+    """With the weights that are shipped, which see farther than half of this overlap."""
+    picture = PHOTOGRAPHS[0]()[:300, :420] / np.float32(255)
+    whole = Restorer.load("deblur", device="cpu", tile=2048)(picture)
+    tiled = Restorer.load("deblur", device="cpu", tile=192, tile_overlap=64)(picture)
+    assert (tiled != whole).any()
     assert 10 * np.log10(1 / np.square(tiled - whole).mean()) > 50
-
-
-@pytest.fixture
-def blurred_scene():
-    photographs = [one for one in PHOTOGRAPHS if one.split == "test"]
-    scene = SceneParameters(frames=15, height=300, width=420)
-    frames = np.stack(list(render_frames(scene, "test", 0, photographs)))
-    return frames.mean(axis=0, dtype=np.float32) / 255
 
 
 PEAK = """

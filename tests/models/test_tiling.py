@@ -1,11 +1,17 @@
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn.functional import avg_pool2d
 
+from idemnet import Restorer
+from idemnet.datasets.photographs import PHOTOGRAPHS
+from idemnet.imaging.scenes import render_frames
 from idemnet.models.tiling import SQUARE, restore_in_tiles, tile_starts
+from idemnet.parameters import SceneParameters
 
 
 @given(st.integers(1, 300), st.integers(2, 90), st.integers(0, 89))
@@ -37,6 +43,35 @@ def test_what_is_not_changed_comes_back_as_it_was(height, width, tile, overlap):
     assert max(sizes) <= tile
 
 
+def test_what_looks_around_leaves_no_seam():
+    image = torch.rand(1, 3, 150, 190, generator=torch.Generator().manual_seed(0))
+
+    def soften(part):
+        return avg_pool2d(part, 5, stride=1, padding=2, count_include_pad=False)
+
+    tiled = restore_in_tiles(soften, image, tile=64, overlap=24)
+    bare = restore_in_tiles(soften, image, tile=64, overlap=0)
+    whole = soften(image)
+    # At a tile's edge the filter sees half of its window; fading gives that next to no weight.
+    assert (tiled - whole).abs().max() < 0.02
+    assert (bare - whole).abs().max() > 0.1
+
+
 def test_a_picture_that_fits_is_not_cut():
     image = torch.rand(1, 3, 40, 50)
     assert restore_in_tiles(lambda part: part, image, tile=50, overlap=8) is image
+
+
+def test_tiles_of_a_network_cannot_be_told_from_the_whole(blurred_scene):
+    """The largest difference that the README states."""
+    whole = Restorer.load("deblur", device="cpu", tile=2048)(blurred_scene)
+    tiled = Restorer.load("deblur", device="cpu", tile=192)(blurred_scene)
+    assert 0 < 255 * np.abs(tiled - whole).max() < 0.5
+
+
+@pytest.fixture
+def blurred_scene():
+    photographs = [one for one in PHOTOGRAPHS if one.split == "test"]
+    scene = SceneParameters(frames=15, height=300, width=420)
+    frames = np.stack(list(render_frames(scene, "test", 0, photographs)))
+    return frames.mean(axis=0, dtype=np.float32) / 255
