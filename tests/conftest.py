@@ -4,13 +4,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 import yaml
 from filelock import FileLock
+
+from .datasets.http_server import Server
 
 REPOSITORY = Path(__file__).parents[1]
 REAL = REPOSITORY.parent / "shared" / "real"
@@ -25,7 +28,7 @@ if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4e9:
 hypothesis.settings.register_profile("patient", deadline=None)  # machines are busy at times
 hypothesis.settings.load_profile("patient")
 
-LONGEST_FIRST = ("end_to_end", "training", "datasets")
+LONGEST_FIRST = ("end_to_end", "faults", "training", "datasets")
 """Folders of tests; what is long must not come last, when the other worker has nothing to do."""
 
 SMALL = {
@@ -130,10 +133,9 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture(scope="session")
-def make_once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Callable[..., Project]:
+def make_once(shared_by_workers: Path) -> Callable[..., Project]:
     """Run a command in a project that all workers share; whoever comes first runs it."""
-    base = tmp_path_factory.getbasetemp()
-    base = base if worker_id == "master" else base.parent
+    base = shared_by_workers
 
     def make(name: str, *command: str) -> Project:
         project, done = base / name / "project", base / name / "output"
@@ -163,6 +165,63 @@ def copied(trained: Project, tmp_path: Path) -> Project:
     """A trained project to change things in."""
     shutil.copytree(trained.folder, tmp_path / "copied", ignore=shutil.ignore_patterns("notebooks"))
     return Project(tmp_path / "copied")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server on this machine, which misbehaves on request."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture
+def hold() -> Iterator[threading.Event]:
+    """What a server waits for that stops in the middle."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+@pytest.fixture(scope="session")
+def shared_by_workers(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all workers see."""
+    base = tmp_path_factory.getbasetemp()
+    return base if worker_id == "master" else base.parent
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of MLflow as in the program, but set here, since it would stay for other tests."""
+    from idemnet.datasets import mlflow_store
+
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    for name in ("TIMEOUT", "MAX_RETRIES"):
+        monkeypatch.setenv(f"MLFLOW_HTTP_REQUEST_{name}", "x")
+        monkeypatch.delenv(f"MLFLOW_HTTP_REQUEST_{name}")
+    mlflow_store.configure()
+
+
+@pytest.fixture(scope="session")
+def tables(shared_by_workers: Path) -> Path:
+    """A database of MLflow with tables and nothing in them: making one takes many seconds."""
+    from idemnet.datasets.mlflow_store import _make_database
+
+    path = shared_by_workers / "tables" / "mlflow.db"
+    with FileLock(shared_by_workers / "tables.lock"):
+        if not path.exists():
+            _make_database(path)
+    return path
+
+
+@pytest.fixture
+def database(tables: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(tables, tmp_path / "mlflow.db"))
+
+
+@pytest.fixture
+def uri(database: Path) -> str:
+    return f"sqlite:///{database}"
 
 
 @pytest.fixture

@@ -2,11 +2,14 @@
 
 import fcntl
 import os
+import re
 import sys
+import time
 from pathlib import Path
 from typing import IO, Any
 
 import click
+import psutil
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
 from pydantic import ValidationError
@@ -97,8 +100,7 @@ class RunLockHooks:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            lock.seek(0)
-            owner = lock.read().strip()
+            owner = _owner(lock)
             lock.close()
             raise click.ClickException(f"{self._data} is in use by {owner}") from None
         lock.truncate(0)
@@ -118,3 +120,16 @@ class RunLockHooks:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
+
+
+def _owner(lock: IO[str]) -> str:
+    """Read who holds a lock: who has just won it may not have written that yet."""
+    owner = "another process"
+    for _ in range(100):
+        lock.seek(0)
+        owner = lock.read().strip() or owner
+        number = re.match(r"process (\d+):", owner)
+        if number and psutil.pid_exists(int(number[1])):
+            break
+        time.sleep(0.01)
+    return owner

@@ -69,9 +69,9 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def body(self, data: bytes) -> None:
+        self.server.site.sent.append(len(data))  # first: who gets the bytes may look at this
         self.wfile.write(data)
         self.wfile.flush()
-        self.server.site.sent.append(len(data))
 
     def log_message(self, *_: object) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Tracking servers, real and broken, on this machine."""
+"""Tracking servers, real and broken, on this machine, and journals to tell them of."""
 
 import http.server
 import os
@@ -13,6 +13,14 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from click.testing import CliRunner
+
+from idemnet.command_line import main
+from idemnet.datasets.journal import Journal, read_journal
+from idemnet.datasets.mlflow_store import Uploader
+
+STEPS = 50
 
 
 def free_port() -> int:
@@ -91,3 +99,58 @@ def broken() -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+def client(uri: str):
+    from mlflow import MlflowClient
+
+    return MlflowClient(uri, uri)
+
+
+def started(folder: Path, task: str = "deblur") -> Journal:
+    journal = Journal(folder)
+    parameters = {"train": {"learning_rate": 1e-4, "long": "x" * 9000}, "none": None}
+    journal.start("first", parameters, {"task": task, "long": "y" * 9000})
+    return journal
+
+
+def runs(uri: str) -> list:
+    experiments = [found.experiment_id for found in client(uri).search_experiments()]
+    return list(client(uri).search_runs(experiments))
+
+
+def assert_whole(uri: str, folder: Path) -> None:
+    """One run, and in it exactly the metrics of the journal."""
+    [run] = runs(uri)
+    wanted: dict[str, list] = {}
+    for line in read_journal(folder):
+        for key, value in line.get("values", {}).items():
+            wanted.setdefault(key, []).append((line["step"], value, line["time"]))
+    assert wanted
+    for key, values in wanted.items():
+        history = client(uri).get_metric_history(run.info.run_id, key)
+        assert sorted((point.step, point.value, point.timestamp) for point in history) == values
+
+
+def replay(root: Path) -> str:
+    result = CliRunner().invoke(main, ["track", "replay", "--root", str(root)])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def artifacts(uri: str, run: str, folder: str = "") -> list[str]:
+    return [Path(found.path).name for found in client(uri).list_artifacts(run, folder)]
+
+
+def train(folder: Path, uri: str, steps: range = range(STEPS)) -> float:
+    """Log as a training does; return how long it took, from first to last."""
+    begin = time.monotonic()
+    journal = started(folder)
+    uploader = Uploader(folder, uri, "idemnet", interval=0.1)
+    uploader.start()
+    for step in steps:
+        journal.log(step, {"loss": step, "rate": 0.5})
+        journal.log(step, {"epoch.loss": step})
+        time.sleep(0.02)
+    uploader.close()
+    return time.monotonic() - begin - 0.02 * len(steps)

@@ -1,7 +1,6 @@
 """Released DMPHN weights come in whole or not at all, and never as code."""
 
 import json
-import os
 
 import pytest
 import torch
@@ -93,33 +92,6 @@ def test_tensors_that_do_not_fit_are_named(tmp_path, released, tensors, complain
 def test_a_missing_file_is_named(tmp_path, released):
     (released / "decoder_lv4.pkl").unlink()
     with pytest.raises(BadInputError, match=r"decoder_lv4\.pkl: is not there"):
-        import_dmphn(released, tmp_path / "out", width=WIDTH)
-
-
-class Malicious:
-    def __init__(self, command: str) -> None:
-        self.command = command
-
-    def __reduce__(self):
-        return os.system, (self.command,)
-
-
-@pytest.mark.parametrize("zipped", [False, True])
-def test_code_in_a_file_is_refused_and_not_run(tmp_path, released, zipped):
-    trap = tmp_path / "trap"
-    torch.save(
-        {"layer1.weight": Malicious(f"touch {trap}")}, released / "encoder_lv1.pkl",
-        _use_new_zipfile_serialization=zipped,
-    )  # fmt: skip
-    with pytest.raises(BadInputError, match=r"encoder_lv1\.pkl: is not a file of tensors alone"):
-        import_dmphn(released, tmp_path / "out", width=WIDTH)
-    assert not trap.exists()
-
-
-@pytest.mark.parametrize("content", [b"", b"not a pickle", b"PK\x03\x04", b"\x80\x02."])
-def test_files_of_something_else_are_refused(tmp_path, released, content):
-    (released / "encoder_lv1.pkl").write_bytes(content)
-    with pytest.raises(BadInputError, match=r"encoder_lv1\.pkl: "):
         import_dmphn(released, tmp_path / "out", width=WIDTH)
 
 

@@ -1,9 +1,6 @@
-"""Every line of a journal reaches MLflow exactly once, and no outage reaches the training."""
+"""Every line of a journal reaches MLflow exactly once."""
 
-import contextlib
-import itertools
 import json
-import logging
 import shutil
 import subprocess
 import sys
@@ -13,89 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from idemnet.command_line import main
 from idemnet.datasets import mlflow_run, mlflow_store
 from idemnet.datasets.journal import JOURNAL, Journal, read_journal
 from idemnet.datasets.mlflow_query import find_runs
-from idemnet.datasets.mlflow_store import PROGRESS, Uploader, _make_database, upload
-from idemnet.datasets.mlflow_uri import explain, tracking_uri
+from idemnet.datasets.mlflow_store import PROGRESS, upload
+from idemnet.datasets.mlflow_uri import tracking_uri
 from idemnet.datasets.tracking import TrackerDataset
 from idemnet.errors import BadInputError
 
-from .mlflow_outages import Server, broken, closed, silent
+from .mlflow_outages import artifacts, assert_whole, client, runs, started
 
-STEPS = 50
-
-
-@pytest.fixture(autouse=True)
-def patience(monkeypatch):
-    """As in the program, but set here, since it would stay for other tests."""
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    for name in ("TIMEOUT", "MAX_RETRIES"):
-        monkeypatch.setenv(f"MLFLOW_HTTP_REQUEST_{name}", "x")
-        monkeypatch.delenv(f"MLFLOW_HTTP_REQUEST_{name}")
-    mlflow_store.configure()
-
-
-@pytest.fixture(scope="session")
-def tables(tmp_path_factory) -> Path:
-    """A database with tables and nothing in them: making one takes many seconds."""
-    path = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
-    _make_database(path)
-    return path
-
-
-@pytest.fixture
-def database(tables, tmp_path) -> Path:
-    return Path(shutil.copy(tables, tmp_path / "mlflow.db"))
-
-
-@pytest.fixture
-def uri(database) -> str:
-    return tracking_uri("", database.parent)
-
-
-def client(uri: str):
-    from mlflow import MlflowClient
-
-    return MlflowClient(uri, uri)
-
-
-def started(folder: Path, task: str = "deblur") -> Journal:
-    journal = Journal(folder)
-    parameters = {"train": {"learning_rate": 1e-4, "long": "x" * 9000}, "none": None}
-    journal.start("first", parameters, {"task": task, "long": "y" * 9000})
-    return journal
-
-
-def runs(uri: str) -> list:
-    experiments = [found.experiment_id for found in client(uri).search_experiments()]
-    return list(client(uri).search_runs(experiments))
-
-
-def assert_whole(uri: str, folder: Path) -> None:
-    """One run, and in it exactly the metrics of the journal."""
-    [run] = runs(uri)
-    wanted: dict[str, list] = {}
-    for line in read_journal(folder):
-        for key, value in line.get("values", {}).items():
-            wanted.setdefault(key, []).append((line["step"], value, line["time"]))
-    assert wanted
-    for key, values in wanted.items():
-        history = client(uri).get_metric_history(run.info.run_id, key)
-        assert sorted((point.step, point.value, point.timestamp) for point in history) == values
-
-
-def replay(root: Path) -> str:
-    result = CliRunner().invoke(main, ["track", "replay", "--root", str(root)])
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
-def artifacts(uri: str, run: str, folder: str = "") -> list[str]:
-    return [Path(found.path).name for found in client(uri).list_artifacts(run, folder)]
+pytestmark = pytest.mark.usefixtures("patience")
 
 
 def test_a_run_is_copied_with_all_that_belongs_to_it(uri, tmp_path, monkeypatch):
@@ -146,51 +72,6 @@ def test_a_failed_run_says_why_and_a_resumed_one_that_it_was(uri, tmp_path):
     assert run.data.tags["failure"] == "resumed after: ValueError: no"
 
 
-class Dies:
-    """A client whose process dies right after one of its calls."""
-
-    def __init__(self, real, calls: int) -> None:
-        self._real, self._calls = real, calls
-
-    def __getattr__(self, name):
-        def call(*args, **options):
-            result = getattr(self._real, name)(*args, **options)
-            self._calls -= 1
-            if not self._calls:
-                raise KeyboardInterrupt
-            return result
-
-        return call
-
-
-def test_killed_after_any_call_and_run_again_nothing_is_there_twice(uri, tmp_path, monkeypatch):
-    monkeypatch.setattr(mlflow_store, "LINES_AT_ONCE", 2)
-    monkeypatch.setattr(mlflow_run, "METRICS_AT_ONCE", 3)
-    real = mlflow_store._connect
-    for calls in itertools.count(1):
-        experiment = f"killed after {calls}"
-        journal = started(tmp_path / experiment)
-        for step in range(4):
-            journal.log(step, {"loss": step, "rate": 1 / 3})
-        journal.image(3, "restored", np.zeros((4, 4, 3), np.uint8))
-        journal.finish({"validation.psnr": 1}, {})
-        monkeypatch.setattr(mlflow_store, "_connect", lambda uri, n=calls: Dies(real(uri), n))
-        try:
-            upload(journal.folder, uri, experiment)
-        except KeyboardInterrupt:
-            monkeypatch.setattr(mlflow_store, "_connect", real)
-            upload(journal.folder, uri, experiment)
-            place = client(uri).get_experiment_by_name(experiment).experiment_id
-            [run] = client(uri).search_runs([place])
-            for key, count in {"loss": 4, "rate": 4, "final.validation.psnr": 1}.items():
-                assert len(client(uri).get_metric_history(run.info.run_id, key)) == count
-            assert len(artifacts(uri, run.info.run_id, "images")) == 2
-            assert run.info.status == "FINISHED"
-        else:
-            break
-    assert calls > 10
-
-
 def test_a_store_never_seen_is_told_everything_and_one_seen_is_recognised(uri, tables, tmp_path):
     journal = started(tmp_path / "journal")
     journal.log(0, {"loss": 1})
@@ -201,28 +82,6 @@ def test_a_store_never_seen_is_told_everything_and_one_seen_is_recognised(uri, t
     assert upload(journal.folder, uri, "idemnet") == 2
     assert_whole(uri, journal.folder)
     assert_whole(other, journal.folder)
-
-
-def test_a_process_killed_in_the_middle_is_continued(uri, tmp_path):
-    journal = started(tmp_path / "journal")
-    for step in range(400):
-        journal.log(step, {"loss": step})
-    code = (
-        "import sys; from pathlib import Path\n"
-        "from idemnet.datasets import mlflow_store as store\n"
-        "store.LINES_AT_ONCE = 1\n"
-        "store.upload(Path(sys.argv[1]), sys.argv[2], 'idemnet')"
-    )
-    mlflow_store.Progress(journal.folder).aim(uri, "idemnet")
-    process = subprocess.Popen([sys.executable, "-c", code, str(journal.folder), uri])
-    while mlflow_store.Progress(journal.folder).at(uri)[1] < 1000:
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
-    assert replay(tmp_path).startswith("journal: copied ")
-    assert_whole(uri, journal.folder)
-    assert replay(tmp_path) == "journal: nothing to do\n"
 
 
 def test_a_database_killed_while_it_is_made_is_not_there(tmp_path):
@@ -262,71 +121,6 @@ def test_the_environment_wins_over_what_is_configured(tmp_path, monkeypatch):
     assert tracking_uri("http://lab", tmp_path) == "http://other"
 
 
-def train(folder: Path, uri: str, steps: range = range(STEPS)) -> float:
-    """Log as a training does; return how long it took, from first to last."""
-    begin = time.monotonic()
-    journal = started(folder)
-    uploader = Uploader(folder, uri, "idemnet", interval=0.1)
-    uploader.start()
-    for step in steps:
-        journal.log(step, {"loss": step, "rate": 0.5})
-        journal.log(step, {"epoch.loss": step})
-        time.sleep(0.02)
-    uploader.close()
-    return time.monotonic() - begin - 0.02 * len(steps)
-
-
-@pytest.mark.parametrize("outage", [closed, silent, broken])
-def test_an_outage_costs_ten_seconds_and_no_metric(outage, uri, tmp_path, caplog, monkeypatch):
-    folder = tmp_path / "journal"
-    with outage() as nobody:
-        assert train(folder, nobody) < 10
-        warnings = [record.message for record in caplog.records if record.levelno >= 30]
-    assert len(warnings) == 2
-    assert "the run goes on" in warnings[0]
-    assert "idemnet track replay" in warnings[1]
-    assert len(read_journal(folder)) == 1 + 2 * STEPS
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    assert replay(tmp_path) == f"journal: copied {1 + 2 * STEPS} lines\n"
-    assert_whole(uri, folder)
-
-
-def test_a_server_killed_midway_and_started_again_has_everything_once(database, tmp_path, caplog):
-    server = Server(database)
-    folder = tmp_path / "journal"
-    try:
-        train(folder, server.uri, range(10))
-        assert not caplog.records
-        assert_whole(server.uri, folder)
-        journal = started(folder)
-        uploader = Uploader(folder, server.uri, "idemnet", interval=0.05)
-        uploader.start()
-        for step in range(10, STEPS):
-            journal.log(step, {"loss": step})
-            journal.image(step, "restored", np.full((8, 8, 3), step, np.uint8))
-            time.sleep(0.02)
-            if step == 30:
-                server.kill()
-        begin = time.monotonic()
-        uploader.close()
-        assert time.monotonic() - begin < 9
-        assert "idemnet track replay" in caplog.text
-        journal.finish({"validation.psnr": 30}, {"weights": b"1", "card": b"1"})
-        server.start()
-        mlflow_store.Progress(folder).aim(server.uri, "idemnet")
-        assert "copied" in replay(tmp_path)
-        assert_whole(server.uri, folder)
-        [run] = runs(server.uri)
-        assert run.info.status == "FINISHED"
-        assert len(artifacts(server.uri, run.info.run_id, "images")) == 2 * (STEPS - 10)
-        version = client(server.uri).get_model_version_by_alias("idemnet-deblur", "champion")
-        assert version.tags["validation.psnr"] == "30.0"
-        assert "MLmodel" in artifacts(server.uri, run.info.run_id, "model")
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            server.kill()
-
-
 def test_a_tracked_run_is_in_the_database_of_its_project(database, tmp_path, caplog):
     (tmp_path / "pyproject.toml").write_text(
         "[tool.kedro]\npackage_name='a'\nproject_name='a'\nkedro_init_version='1'"
@@ -351,53 +145,6 @@ def test_a_tracked_run_is_in_the_database_of_its_project(database, tmp_path, cap
     assert run.info.status == "FINISHED"
     assert_whole(tracking_uri("", tmp_path), journal.folder)
     assert not caplog.records
-
-
-def test_a_silent_server_does_not_keep_a_process_from_ending(tmp_path):
-    code = (
-        "import sys; from pathlib import Path\n"
-        "from idemnet.datasets.tracking import Tracker\n"
-        "import mlflow\n"
-        "tracker = Tracker(Path(sys.argv[1]), 'deblur', 'scenes', sys.argv[2], 'idemnet')\n"
-        "with tracker.run('0' * 64) as journal:\n"
-        "    journal.start('a', {}, {}); journal.log(0, {'loss': 1}); print('trained', flush=True)"
-    )
-    with silent() as nobody:
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, str(tmp_path), nobody],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
-        )  # fmt: skip
-        assert process.stdout.readline() == "trained\n"
-        begin = time.monotonic()
-        _, said = process.communicate(timeout=30)
-    assert time.monotonic() - begin < 10
-    assert process.returncode == 0
-    assert "idemnet track replay" in said and "Traceback" not in said
-
-
-@pytest.mark.parametrize("outage", [closed, broken])
-def test_a_password_is_shown_nowhere(outage, tmp_path, caplog, capfd, monkeypatch):
-    caplog.set_level(logging.DEBUG, "idemnet")
-    caplog.set_level(logging.WARNING)
-    folder = tmp_path / "journal"
-    with outage() as nobody:
-        secret = nobody.replace("//", "//me:hunter%32@") + "/?token=hunter2"
-        train(folder, secret, range(3))
-        monkeypatch.setenv("MLFLOW_TRACKING_URI", secret)
-        result = CliRunner().invoke(main, ["track", "replay", "--root", str(tmp_path)])
-    assert result.exit_code == 1
-    assert nobody.removeprefix("http://127.0.0.1") in result.output + caplog.text
-    files = "".join(path.read_text() for path in folder.iterdir() if path.is_file())
-    shown = "".join([result.output, caplog.text, *capfd.readouterr(), files])
-    assert "hunter" not in shown and "token" not in shown
-
-
-def test_a_password_with_odd_letters_is_not_explained():
-    error = RuntimeError("postgresql://me:p@ss%2Fw@host/db?sslkey=abc: bad password 'p@ss/w'\n(x)")
-    said = explain(error, "postgresql://me:p@ss%2Fw@host/db?sslkey=abc")
-    assert "ss" not in said.replace("password", "").replace("postgres", "")
-    assert said.startswith("postgresql://host/db")
-    assert "\n" not in said
 
 
 @pytest.fixture

@@ -120,28 +120,6 @@ def test_images_of_another_size_are_refused_before_anything_is_unpacked(tmp_path
     assert not any((tmp_path / "raw").rglob("*.png"))
 
 
-@pytest.mark.parametrize("content", ["nothing", "hidden", "subfolder"])
-def test_an_empty_folder_is_refused_by_name(tmp_path, content):
-    folder = tmp_path / "empty"
-    folder.mkdir()
-    if content == "hidden":
-        (folder / ".hidden.png").write_bytes(b"x")
-    if content == "subfolder":
-        (folder / "train").mkdir()
-    recipe = SourcesOnDisk(tmp_path).folder(source(kind="folder", folder={"path": str(folder)}))
-    with pytest.raises(
-        DatasetError, match=r"empty: nothing is named like SPLIT/SEQUENCE/FRAME\.png"
-    ):
-        raw_dataset(tmp_path).save(recipe)
-    with pytest.raises(BadInputError, match=r"empty: holds no video"):
-        SourcesOnDisk(tmp_path).videos(source(kind="videos", videos={"path": str(folder)}))
-
-
-def test_a_folder_that_is_not_there_is_refused_by_name(tmp_path):
-    with pytest.raises(BadInputError, match="nowhere: is not a folder"):
-        SourcesOnDisk(tmp_path).folder(source(kind="folder", folder={"path": "/nowhere"}))
-
-
 def test_pairs_read_as_frames_are_refused_with_a_hint(tmp_path):
     write_image(tmp_path / "p", "train/GOPR0372_07_00/blur/1.png", np.zeros((8, 8, 3), np.uint8))
     parameters = source(kind="folder", folder={"path": str(tmp_path / "p")})

@@ -24,8 +24,8 @@ from idemnet.models import MODELS
 from idemnet.recipes import TrainedModel
 
 from ..conftest import Project
+from ..datasets.downloads import wait_until
 from ..datasets.test_clip import film, frames_of
-from ..datasets.test_download import wait_until
 
 RNG = np.random.default_rng(1)
 OWN = ("--weights", "data/06_models/deblur/builtin")

@@ -100,12 +100,6 @@ def test_a_centre_is_used_when_its_widest_window_fits(length, images):
     assert dropped == len(range(5, length, 11)) - len([c for c in centres if c.frame % 11 == 5])
 
 
-@pytest.mark.parametrize("length", [0, 1, 14])
-def test_a_sequence_shorter_than_the_window_is_refused_with_both_numbers(length):
-    with pytest.raises(BadInputError, match=rf"has {length} frames, fewer than the window of 15"):
-        find_centres(FakeSequence(length), BlurParameters())
-
-
 def test_level_11_has_the_centres_of_the_official_set():
     sequence = FakeSequence(100, name="GOPR0384_11_02")
     official, _ = find_centres(sequence, BlurParameters(windows="official"))

@@ -2,14 +2,11 @@ import copy
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import Tensor
 from torch.export import Dim, export
 
 from idemnet.models import MODELS, IdempotentNet
 from idemnet.models.cost import count_macs, count_parameters
-from idemnet.models.padding import pad_to_multiple
 
 SWITCHES = [(True, True), (False, True), (True, False), (False, False)]
 
@@ -98,46 +95,6 @@ def test_models_are_found_by_name():
 
 
 # Shapes
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    height=st.integers(1, 17),
-    width=st.integers(1, 17),
-    switches=st.sampled_from(SWITCHES),
-    downscale=st.integers(1, 3),
-)
-def test_any_size_comes_back_as_it_went_in(height, width, switches, downscale):
-    features, code = switches
-    network = small(2, 2, feature_recurrence=features, code_recurrence=code, downscale=downscale)
-    with torch.no_grad():
-        restored = network(images(height, width, 1))
-    assert restored.shape == (1, 3, height, width)
-    assert restored.isfinite().all()
-
-
-@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 301), (255, 3), (197, 331)])
-def test_odd_sizes_are_padded_by_reflection_and_cropped(height, width):
-    network, image = small(), images(height, width, 1)
-    rows, columns = -height % 4, -width % 4
-    by_hand = image
-    for axis, missing in ((2, rows), (3, columns)):
-        mode = "reflect" if missing < by_hand.shape[axis] else "replicate"
-        amount = (0, 0, 0, missing) if axis == 2 else (0, missing, 0, 0)
-        by_hand = nn.functional.pad(by_hand, amount, mode=mode)
-    with torch.no_grad():
-        assert torch.equal(network(image), network(by_hand)[..., :height, :width])
-
-
-@pytest.mark.parametrize("multiple", [4, 8])
-def test_padding_leaves_exact_multiples_alone(multiple):
-    image = images(16, 24)
-    assert torch.equal(pad_to_multiple(image, multiple), image)
-
-
-def test_padding_repeats_what_is_too_small_to_reflect():
-    row = torch.tensor([[[[1.0, 2.0]]]])
-    assert pad_to_multiple(row, 4)[0, 0].tolist() == [[1.0, 2.0, 1.0, 1.0]] * 4
 
 
 @pytest.mark.parametrize("downscale", [1, 2])

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kedro.io import DatasetError
 
 from idemnet.data_parameters import BlurParameters, SourceParameters
 from idemnet.datasets.images import write_image
@@ -62,33 +61,6 @@ def test_flat_folders_are_paired_by_stem(tmp_path):
     dataset.save(synthesize_blur(raw, BlurParameters()))
     [pair] = dataset.load().pairs
     assert (pair.split, pair.height, pair.width, pair.level) == ("train", 6, 9, 0)
-
-
-def test_all_pairs_that_do_not_fit_are_listed_in_one_message(tmp_path):
-    folder = gopro_like(tmp_path / "set")
-    (folder / "train/GOPR0372_07_00/sharp/000001.png").unlink()
-    (folder / "test/GOPR0384_11_00/blur/000002.png").unlink()
-    write_image(folder, "train/GOPR0372_07_00/sharp/000002.png", image(3, 8, 9))
-    raw = load_raw(tmp_path, kind="folder", layout="gopro", folder={"path": str(folder)})
-    with pytest.raises(DatasetError) as error:
-        pairs_dataset(tmp_path).save(synthesize_blur(raw, BlurParameters()))
-    for part in (
-        "3 pairs do not fit",
-        "train/GOPR0372_07_00/blur/000001.png has no partner",
-        "test/GOPR0384_11_00/sharp/000002.png has no partner",
-        "train/GOPR0372_07_00/blur/000002.png is 8x8, its partner 9x8",
-    ):
-        assert part in str(error.value)
-    assert not (tmp_path / "data" / "pairs" / "set").exists()
-
-
-def test_many_offenders_are_counted_after_the_first_ten(tmp_path):
-    for number in range(14):
-        write_image(tmp_path / "set", f"input/{number}.png", image(1))
-    write_image(tmp_path / "set", "target/0.png", image(1))
-    raw = load_raw(tmp_path, kind="folder", layout="flat", folder={"path": str(tmp_path / "set")})
-    with pytest.raises(DatasetError, match=r"13 pairs do not fit: .* and 3 more"):
-        pairs_dataset(tmp_path).save(synthesize_blur(raw, BlurParameters()))
 
 
 def test_a_real_gopro_pair_passes_through(tmp_path, real):

@@ -58,7 +58,7 @@ def fetch(
             refusals.append(str(error))
         else:
             remote += [address] if address else []
-    for address in _without_downgrade(remote, sha256, refusals):
+    for address in _without_downgrade(remote, refusals):
         try:
             return _download(address, folder, sha256, retries, timeout)
         except NoRoomError:
@@ -93,15 +93,13 @@ def _is_here(path: Path, sha256: str | None, *, downloaded: bool) -> bool:
     return True
 
 
-def _without_downgrade(
-    remote: list[Address], sha256: str | None, refusals: list[str]
-) -> Iterator[Address]:
-    """Leave out http after https unless a sha256 proves the bytes: blocking https is easy."""
+def _without_downgrade(remote: list[Address], refusals: list[str]) -> Iterator[Address]:
+    """Leave out http after https: whoever can block the one can listen to the other."""
     secure = False
     for address in remote:
         secure = secure or address.secure
-        if secure and not address.secure and sha256 is None:
-            refusals.append(f"{address.shown}: not tried, as http after https needs a sha256")
+        if secure and not address.secure:
+            refusals.append(f"{address.shown}: not tried, as it is http and comes after https")
         else:
             yield address
 

@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import unquote
 
 from idemnet.errors import BadInputError
 
@@ -34,10 +35,19 @@ def place_inside(folder: Path, name: str) -> Path:
         BadInputError: If the name leads out of the folder, by itself or through a link.
     """
     path = folder / name
-    if not path.resolve().is_relative_to(folder.resolve()) or path == folder:
+    if leads_out(name) or not path.resolve().is_relative_to(folder.resolve()) or path == folder:
         raise BadInputError(f"{name!r}: leads out of {folder}")
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def leads_out(name: str) -> bool:
+    """Tell a name that means another folder, here or where slashes and dots are written otherwise.
+
+    Links are another matter: only the disk knows them.
+    """
+    plain = unquote(name).replace("\\", "/")
+    return plain.startswith("/") or ".." in plain.split("/")
 
 
 def make_durable(folder: Path) -> None:

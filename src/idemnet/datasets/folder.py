@@ -7,11 +7,13 @@ from typing import Any, Generic, TypeVar
 
 from kedro.io import AbstractDataset, DatasetError
 
+from idemnet.datasets.files import leads_out
 from idemnet.datasets.images import write_image
 from idemnet.datasets.published import (
     publish,
     published_fingerprint,
 )
+from idemnet.errors import BadInputError
 from idemnet.recipes import Recipe
 
 Handle = TypeVar("Handle")
@@ -44,8 +46,20 @@ class DatasetFolder(Folder):
             dataset: Which data set each task uses (conf/*/globals.yml).
             metadata: For kedro-viz.
         """
-        folder = Path(filepath)
-        super().__init__(str(folder / dataset[folder.name]), metadata)
+        super().__init__(str(dataset_folder(filepath, dataset)), metadata)
+
+
+def dataset_folder(filepath: str, dataset: Mapping[str, str]) -> Path:
+    """Give the folder of a task's data set.
+
+    Raises:
+        BadInputError: If the data set's name leads out of the task's folder.
+    """
+    folder = Path(filepath)
+    name = dataset[folder.name]
+    if leads_out(name) or not name.strip("./"):
+        raise BadInputError(f"dataset.{folder.name} = {name!r}: leads out of {folder}")
+    return folder / name
 
 
 class PublishedDataset(DatasetFolder, Generic[Handle]):

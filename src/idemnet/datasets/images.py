@@ -6,7 +6,7 @@
 | grey, black and white, palette | RGB, grey as three equal channels |
 | 16-bit grey | divided by 257 and rounded: 65535 becomes 255 |
 | fully opaque alpha | alpha dropped |
-| other alpha, CMYK, 16-bit colour, float | refused: nothing is lost silently |
+| other alpha, CMYK, 16-bit colour, 32 bits, float | refused: nothing is lost silently |
 | EXIF orientation | applied |
 """
 
@@ -44,7 +44,10 @@ PNG_UP = 2
 PNG_COLOURS = {1: 0, 2: 4, 3: 2, 4: 6}
 """What the format calls so many channels."""
 PNG_END = b"IEND\xaeB`\x82"
-PNG_SIXTEEN_BIT_COLOUR = {(16, 2), (16, 6)}
+PNG_SIXTEEN_BITS_LOST = {(16, 2), (16, 4), (16, 6)}
+JPEG_END = b"\xff\xd9"
+TIFF_BITS, TIFF_PHOTOMETRIC, TIFF_WHITE_IS_ZERO = 258, 262, 0
+"""Tags of a TIFF file, and a value of the second."""
 
 
 def is_image(path: Path) -> bool:
@@ -68,10 +71,22 @@ def open_image(file: BinaryIO, name: str, *, deep: bool = False) -> PillowImage.
     if image.width * image.height > MAX_PIXELS:
         size = f"{image.width}x{image.height}"
         raise BadInputError(f"{name}: {size} pixels are more than {MAX_PIXELS:,}")
-    # Pillow would silently keep only the upper eight bits of these.
-    if not deep and image.format == "PNG" and tuple(head[24:]) in PNG_SIXTEEN_BIT_COLOUR:
+    if not deep and _has_deep_colour(image, head):
         raise BadInputError(f"{name}: 16-bit colour is not supported, convert it to 8 bits")
+    if image.mode.startswith("I;16") and _tiff_tag(image, TIFF_PHOTOMETRIC) == TIFF_WHITE_IS_ZERO:
+        raise BadInputError(f"{name}: 16 bits of which 0 is white are not supported")
     return image
+
+
+def _has_deep_colour(image: PillowImage.Image, head: bytes) -> bool:
+    """Tell colours of which Pillow would silently keep only the upper eight bits."""
+    if image.format == "PNG":
+        return tuple(head[24:]) in PNG_SIXTEEN_BITS_LOST
+    return len(image.getbands()) > 1 and max(_tiff_tag(image, TIFF_BITS) or (8,)) > 8
+
+
+def _tiff_tag(image: PillowImage.Image, tag: int) -> Any:
+    return getattr(image, "tag_v2", {}).get(tag)
 
 
 def decode_image(data: bytes, name: str) -> Image:
@@ -90,8 +105,7 @@ def load_image(data: bytes, name: str, *, deep: bool = False) -> PillowImage.Ima
         BadInputError: If they are cut, corrupt, or must not be decoded.
     """
     image = open_image(io.BytesIO(data), name, deep=deep)
-    # A PNG without its end marker decodes without complaint, so this is asked of the bytes.
-    if image.format == "PNG" and not data.endswith(PNG_END):
+    if _is_cut(data, str(image.format)):
         raise BadInputError(f"{name}: is cut off")
     try:
         image.load()
@@ -100,14 +114,37 @@ def load_image(data: bytes, name: str, *, deep: bool = False) -> PillowImage.Ima
     return image
 
 
+def _is_cut(data: bytes, kind: str) -> bool:
+    """Ask the bytes for their end: without it, some formats decode without complaint."""
+    match kind:
+        case "PNG":
+            return not data.endswith(PNG_END)
+        case "JPEG":
+            return JPEG_END not in data[_jpeg_scan(data) :]  # more may follow, as in motion photos
+        case "BMP":
+            return len(data) < int.from_bytes(data[2:6], "little")
+    return False
+
+
+def _jpeg_scan(data: bytes) -> int:
+    """Find where pixels begin: thumbnails before have ends of their own."""
+    at = 2
+    while data[at : at + 1] == b"\xff" and data[at + 1 : at + 2] != b"\xda":
+        at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+    return at
+
+
 def to_rgb(image: PillowImage.Image, name: str) -> Image:
     """Apply this page's table."""
-    if image.mode == "RGB":
+    one_colour = (
+        "transparency" in image.info
+    )  # is said to be transparent, in a picture without alpha
+    if image.mode == "RGB" and not one_colour:
         return np.asarray(image)
-    if image.mode in ("I;16", "I;16B", "I;16L", "I"):
+    if image.mode in ("I;16", "I;16B", "I;16L") and not one_colour:
         grey = (np.asarray(image).astype(np.int64) + 128) // 257
-        return np.repeat(grey.clip(0, 255).astype(np.uint8)[:, :, None], 3, axis=2)
-    if image.mode in ("1", "L", "P", "LA", "PA", "RGBA"):
+        return np.repeat(grey.astype(np.uint8)[:, :, None], 3, axis=2)
+    if image.mode in ("1", "L", "P", "LA", "PA", "RGB", "RGBA"):
         rgba = np.asarray(image.convert("RGBA"))
         if rgba[:, :, 3].min() < 255:
             raise BadInputError(f"{name}: has transparent pixels, which would be lost")
@@ -121,11 +158,8 @@ def decode_depth(data: bytes, name: str) -> Depth:
     Raises:
         BadInputError: If the bytes are cut or corrupt, or the image has colours.
     """
-    image = open_image(io.BytesIO(data), name)
-    try:
-        grey = np.asarray(image)
-    except (OSError, SyntaxError, ValueError) as error:
-        raise BadInputError(f"{name}: is corrupt or cut off ({error})") from error
+    image = load_image(data, name)
+    grey = np.asarray(image)
     white = {"L": 255, "I;16": 65535, "I;16B": 65535}.get(image.mode)
     if white is None:
         raise BadInputError(f"{name}: a depth map is grey, of 8 or 16 bits, not {image.mode}")

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import re
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,8 @@ def _read(path: Path) -> bytes:
 
 
 def _load(data: bytes, path: Path) -> Mapping[str, Tensor]:
+    if _is_packed(data):
+        raise BadInputError(f"{shown(path)}: is packed, as torch.save does not, refused")
     try:
         state = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except Exception as error:  # of any kind: the bytes are anybody's
@@ -83,6 +86,15 @@ def _load(data: bytes, path: Path) -> Mapping[str, Tensor]:
     if not isinstance(state, Mapping):
         raise BadInputError(f"{shown(path)}: holds no state dict but a {type(state).__name__}")
     return state
+
+
+def _is_packed(data: bytes) -> bool:
+    """Tell files that could unpack to far more than they are."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return any(member.file_size > member.compress_size for member in archive.infolist())
+    except zipfile.BadZipFile:
+        return False
 
 
 def _rename(

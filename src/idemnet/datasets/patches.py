@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from idemnet.datasets.files import place_inside, write_whole
 from idemnet.datasets.folder import PublishedDataset
 from idemnet.datasets.preview import ImagePreview, contact_sheet
-from idemnet.datasets.published import FileEntry, publish, read_manifest
+from idemnet.datasets.published import FileEntry, check_hashes, publish, read_manifest
 from idemnet.errors import BadInputError
 from idemnet.recipes import Image, PatchBlock, Patches, PatchRow, Plan, Recipe
 
@@ -52,6 +52,11 @@ class PatchesDataset(PublishedDataset[Patches]):
     """What `crop` publishes: SPLIT/patches.npy and SPLIT/index.csv."""
 
     def load(self) -> Patches:
+        # Training maps them, so that nothing would notice a changed byte later.
+        check_hashes(read_manifest(self._folder))
+        return self._open()
+
+    def _open(self) -> Patches:
         manifest = read_manifest(self._folder)
         splits = {
             split: PatchArray(self._folder / split, _read_index(self._folder / split / INDEX))
@@ -64,7 +69,7 @@ class PatchesDataset(PublishedDataset[Patches]):
 
     def preview(self) -> ImagePreview:
         """Show pairs from all over the training split, degraded above clean."""
-        patches = self.load()
+        patches = self._open()
         train = patches.splits["train"]
         numbers = range(0, len(train.rows), max(1, len(train.rows) // 6))[:6]
         pairs = [train.read(number, 0, 0, patches.size) for number in numbers]

@@ -128,8 +128,10 @@ def decode_photo(data: bytes, name: str) -> Photo:
 def _decodeto_eight_bits(image: PillowImage.Image, name: str) -> NDArray[Any]:
     if image.mode not in ("RGB", "RGBA", "L", "LA", "P", "PA", "1"):
         raise BadInputError(f"{name}: colour mode {image.mode} is not supported, convert it to RGB")
-    if image.mode in ("P", "PA"):
-        image = image.convert("RGBA" if "transparency" in image.info else "RGB")
+    if "transparency" in image.info or image.mode == "PA":
+        image = image.convert("LA" if image.mode in ("1", "L") else "RGBA")
+    elif image.mode == "P":
+        image = image.convert("RGB")
     return np.asarray(image.convert("L") if image.mode == "1" else image)
 
 
@@ -150,6 +152,8 @@ def _decode_deep(data: bytes, image: PillowImage.Image, name: str) -> NDArray[An
         if found is None:
             raise BadInputError(f"{name}: is corrupt")
         deep = np.asarray(found)
+        if "transparency" in image.info:
+            raise BadInputError(f"{name}: a transparent colour in 16 bits is not supported")
         if deep.ndim == 3:
             deep = deep[:, :, [2, 1, 0, 3][: deep.shape[2]]]
         return deep

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from idemnet.datasets.checksum import hash_file
 from idemnet.datasets.files import check_free_disk, make_durable, shown, some, write_whole
 from idemnet.datasets.workers import Write, run_jobs
 from idemnet.errors import BadInputError
@@ -70,6 +71,17 @@ def read_manifest(folder: Path) -> Manifest:
             f"recorded: {some(broken)}"
         )
     return Manifest(root, files, stored["fingerprint"], stored["about"])
+
+
+def check_hashes(manifest: Manifest) -> None:
+    """See that every file is, to the last bit, the one that was recorded; takes a read of all."""
+    hashes = {name: sha256 for name, (_, sha256) in manifest.files.items() if sha256 is not None}
+    changed = [name for name, sha256 in hashes.items() if hash_file(manifest.root / name) != sha256]
+    if changed:
+        raise BadInputError(
+            f"{manifest.root}: {len(changed)} of {len(hashes)} files are not those that were "
+            f"recorded, remove the folder to have it made again: {some(changed)}"
+        )
 
 
 def _size(path: Path) -> int | None:

@@ -16,6 +16,7 @@ from kedro.io import AbstractDataset
 from kedro.utils import find_kedro_project
 
 from idemnet import __version__
+from idemnet.datasets.folder import dataset_folder
 from idemnet.datasets.journal import JOURNAL, Journal, read_start
 from idemnet.datasets.mlflow_store import Progress, Uploader
 from idemnet.datasets.mlflow_uri import chosen_uri, tracking_uri, without_secrets
@@ -109,9 +110,9 @@ class TrackerDataset(AbstractDataset[NoReturn, Tracker]):
             experiment: MLflow's experiment.
             metadata: For kedro-viz.
         """
-        folder = Path(filepath)
-        name = dataset[folder.name]
-        self._tracker = Tracker(folder / name, folder.name, name, uri, experiment)
+        folder = dataset_folder(filepath, dataset)
+        task = Path(filepath).name
+        self._tracker = Tracker(folder, task, dataset[task], uri, experiment)
         self.metadata = metadata
 
     def load(self) -> Tracker:

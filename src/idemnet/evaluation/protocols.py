@@ -86,7 +86,18 @@ def _check(restored: Restored, reference: Image) -> None:
 
 def mean_scores(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Average the scores of images: of PSNR the mean of the dB, never the dB of a mean error."""
-    return {name: math.fsum(one[name] for one in scores) / len(scores) for name in scores[0]}
+    return {name: mean([one[name] for one in scores]) for name in scores[0]}
+
+
+def mean(values: Sequence[float]) -> float:
+    """Average numbers.
+
+    Raises:
+        BadInputError: If one of them is not finite, and would hide all others.
+    """
+    if not all(map(math.isfinite, values)):
+        raise BadInputError("a mean was asked of values that are not finite numbers")
+    return math.fsum(values) / len(values)
 
 
 def check_fits(protocol: str, task: str, forced: bool) -> None:

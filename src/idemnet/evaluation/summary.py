@@ -1,10 +1,9 @@
 """The figures of an evaluation: means over images, each with the number of images behind it."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from idemnet.evaluation.protocols import mean_scores
+from idemnet.evaluation.protocols import mean, mean_scores
 from idemnet.recipes import Evaluation
 
 Row = Mapping[str, Any]
@@ -60,4 +59,4 @@ def _before_and_after(rows: Sequence[Row]) -> dict[str, Any]:
 
 def _mean_lists(lists: Iterable[Sequence[float]]) -> list[float]:
     """Average place by place."""
-    return [math.fsum(values) / len(values) for values in zip(*lists, strict=True)]
+    return [mean(values) for values in zip(*lists, strict=True)]

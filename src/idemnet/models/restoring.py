@@ -28,7 +28,8 @@ def restore(model: nn.Module, pixels: Pixels, how: RestoreParameters, device: st
     """Restore a picture; what comes back is of the type that was given.
 
     Raises:
-        BadInputError: If it cannot be done in the memory that is allowed.
+        BadInputError: If it cannot be done in the memory that is allowed, or what is given or comes
+            out is not finite.
     """
     between = 4 * pixels.size if how.passes > 1 else 0
     how = _fit(model, pixels, how, device, pixels.nbytes + between)
@@ -62,6 +63,8 @@ def _run(
     """Give the pictures that a network makes of one; no more than a band of tiles is computed."""
     height, width = pixels.shape[:2]
     scale = _white(pixels.dtype)
+    if pixels.dtype.kind == "f" and not np.isfinite(pixels).all():
+        raise BadInputError("the picture has values that are not finite numbers")
 
     def read(rows: slice, columns: slice) -> Tensor:
         part = np.divide(pixels[rows, columns], scale, dtype=np.float32, casting="unsafe")
@@ -71,6 +74,8 @@ def _run(
     top = 0
     tiling = {"tile": how.tile, "overlap": how.tile_overlap}
     for band in restored_bands(network, read, height, width, **tiling):
+        if not band.isfinite().all():
+            raise BadInputError("the network gives values that are not finite numbers")
         results = results or [np.empty(pixels.shape, kind) for _ in band]
         bottom = top + band.shape[-2]
         for result, image in zip(results, band, strict=True):

@@ -14,6 +14,9 @@ Read = Callable[[slice, slice], Tensor]
 
 SQUARE = 32
 """Pixels: more than any network here takes together as one (DMPHN has 4 x 8 rows)."""
+FADE = 8
+"""Pixels in the middle of an overlap across which one tile fades into the next; what lies nearer to
+a tile's edge has not seen enough, and is left to the neighbour."""
 
 
 def restore_in_tiles(restore: Restore, image: Tensor, *, tile: int, overlap: int) -> Tensor:
@@ -80,14 +83,18 @@ def tile_starts(length: int, tile: int, overlap: int) -> list[int]:
 
 def _fades(length: int, tile: int, overlap: int) -> list[tuple[int, Tensor]]:
     """Give each tile's start along one axis and its weights there, which add up to 1 everywhere."""
+    fading = min(FADE, overlap)
+    unseen = (overlap - fading) // 2
     fades = []
     total = torch.zeros(length, dtype=torch.float64)
     for start in tile_starts(length, tile, overlap):
         size = min(tile, length - start)
         places = torch.arange(size, dtype=torch.float64)
-        rising = (places + 1) / (overlap + 1) if start > 0 else torch.ones_like(places)
-        falling = (size - places) / (overlap + 1) if start + size < length else rising.new_ones(())
-        fade = torch.minimum(rising, falling).clamp(max=1)
+        rising = (places + 1 - unseen) / (fading + 1) if start > 0 else torch.ones_like(places)
+        falling = (size - places - unseen) / (fading + 1)
+        if start + size == length:
+            falling = torch.ones_like(places)
+        fade = torch.minimum(rising, falling).clamp(0, 1)
         total[start : start + size] += fade
         fades.append((start, fade))
     return [(start, (fade / total[start : start + len(fade)]).float()) for start, fade in fades]

@@ -13,7 +13,7 @@ from idemnet.parameters import RestoreParameters
 from idemnet.photos import Inbox, LazyPhoto, Photo
 from idemnet.recipes import Job, Plan, Recipe, TrainedModel, fingerprint
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,58 @@
+"""A folder or archive with nothing in it to use is refused by its name, and nothing is written."""
+
+import zipfile
+
+import pytest
+import yaml
+from kedro.io import DatasetError
+
+from idemnet.datasets.sources import SourcesOnDisk
+from idemnet.errors import BadInputError
+
+from ..datasets.archives import refused
+from ..datasets.test_sources import raw_dataset, source
+
+
+def test_the_command_leaves_with_one(project):
+    empty = project.folder / "my frames"
+    (empty / "train").mkdir(parents=True)
+    (empty / ".hidden.png").write_bytes(b"x")
+    settings = {"deblur": {"source": {"kind": "folder", "folder": {"path": str(empty)}}}}
+    (project.folder / "conf/local/sources.yml").write_text(yaml.safe_dump(settings))
+    run = project.run("kedro", "run", "--pipeline=prepare_deblur", check=False)
+    assert run.returncode == 1
+    assert f"{empty}: nothing is named like SPLIT/SEQUENCE/FRAME.png; it holds no" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert project.bytes_below() == {}
+
+
+@pytest.mark.parametrize("content", ["nothing", "hidden", "subfolder"])
+def test_an_empty_folder_is_refused_by_name(tmp_path, content):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    if content == "hidden":
+        (folder / ".hidden.png").write_bytes(b"x")
+    if content == "subfolder":
+        (folder / "train").mkdir()
+    recipe = SourcesOnDisk(tmp_path).folder(source(kind="folder", folder={"path": str(folder)}))
+    with pytest.raises(
+        DatasetError, match=r"empty: nothing is named like SPLIT/SEQUENCE/FRAME\.png"
+    ):
+        raw_dataset(tmp_path).save(recipe)
+    assert not (tmp_path / "raw").exists()
+    with pytest.raises(BadInputError, match=r"empty: holds no video"):
+        SourcesOnDisk(tmp_path).videos(source(kind="videos", videos={"path": str(folder)}))
+
+
+def test_a_folder_that_is_not_there_is_refused_by_name(tmp_path):
+    with pytest.raises(BadInputError, match="nowhere: is not a folder"):
+        SourcesOnDisk(tmp_path).folder(source(kind="folder", folder={"path": "/nowhere"}))
+
+
+def test_archive_without_a_file_is_refused(tmp_path):
+    path = tmp_path / "a.zip"
+    for names in ((), ("folder/", "__MACOSX/._x")):
+        with zipfile.ZipFile(path, "w") as archive:
+            for name in names:
+                archive.writestr(name, b"")
+        assert "no file in it" in refused(path)
