@@ -58,18 +58,6 @@ def test_mlflow_has_the_run_with_its_parameters_curves_and_model(trained):
         assert aliases == [("champion", 1)]
 
 
-def test_killed_while_training_the_same_command_ends_with_the_same_bytes(project, trained):
-    every_step = ["--params=deblur.train.checkpoint_steps=1"]
-    run = project.start(*TRAIN, *every_step)
-    while run.poll() is None and len(checkpoints(project)) < 2:
-        time.sleep(0.002)
-    os.kill(run.pid, signal.SIGKILL)
-    run.communicate()
-    assert run.returncode == -signal.SIGKILL
-    assert "going on at step" in project.run(*TRAIN, *every_step).stdout
-    assert weights(project) == weights(trained)
-
-
 @pytest.mark.parametrize(
     ("send", "number", "code", "processes"),
     # Ctrl-C reaches the group
