@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sqlite3
+from pathlib import Path
 
 import pytest
 import yaml
@@ -42,10 +43,9 @@ def change(project: Project, group: str, **values: int) -> None:
     path.write_text(yaml.safe_dump(settings))
 
 
-@pytest.fixture(scope="module")
-def reproduced(tmp_path_factory) -> Project:
-    """A repository in which everything was made and committed; tests work on copies."""
-    project = Project(tmp_path_factory.mktemp("dvc") / "project")
+def make_repository(folder: Path) -> Project:
+    """A project under git and DVC, in which nothing was made yet."""
+    project = Project(folder)
     put_small_parameters_into_base(project)
     shutil.copy(REPOSITORY / ".gitignore", project.folder)
     project.run("git", "init", "-q", "-b", "main")
@@ -55,6 +55,13 @@ def reproduced(tmp_path_factory) -> Project:
     project.run("dvc", "config", "core.analytics", "false")
     project.run("git", "add", "-A")
     project.run("git", "commit", "-qm", "start")
+    return project
+
+
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory) -> Project:
+    """A repository in which everything was made and committed; tests work on copies."""
+    project = make_repository(tmp_path_factory.mktemp("dvc") / "project")
     project.output = project.run("dvc", "repro").stdout
     project.run("git", "add", "-A")
     project.run("git", "commit", "-qm", "made")

@@ -5,8 +5,6 @@ import os
 import signal
 import time
 
-import pytest
-
 from ..datasets.test_video import write_video
 
 STEPS = {"download": "data/01_raw", "synthesize": "data/03_primary", "crop": "data/05_model_input"}
@@ -99,20 +97,6 @@ def test_other_places_hash_seeds_and_runs_give_the_same_bytes(make_project, prep
     finally:
         del os.environ["PYTHONHASHSEED"]
     assert strange.bytes_below() == prepared.bytes_below()
-
-
-@pytest.mark.parametrize("layer", ["01_raw", "03_primary", "05_model_input"])
-def test_a_run_killed_in_any_step_ends_with_the_same_bytes_when_run_again(project, prepared, layer):
-    run = project.start("kedro", "run", "--pipeline=prepare_deblur")
-    parent = project.folder / "data" / layer / "deblur"
-    while run.poll() is None and not any(parent.glob(".builtin.*/journals/*")):
-        time.sleep(0.002)
-    os.kill(run.pid, signal.SIGKILL)
-    run.communicate()
-    assert run.returncode == -signal.SIGKILL
-    assert not (parent / "builtin").exists()
-    project.run("kedro", "run", "--pipeline=prepare_deblur")
-    assert project.bytes_below() == prepared.bytes_below()
 
 
 def test_of_two_runs_at_once_one_is_told_who_holds_the_data(project):

@@ -34,9 +34,9 @@ PARAMETERS = {
 }  # fmt: skip
 
 
-def limit_files() -> None:
-    """Let no file grow beyond a kilobyte, as on a disk that is full."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+def limit_files(size: int = 1000) -> None:
+    """Let no file grow beyond so many bytes, as on a disk that is full."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
 def die_when_the_disk_is_full() -> None:
@@ -47,9 +47,9 @@ def die_when_the_disk_is_full() -> None:
 
 
 def limit_memory() -> None:
-    """Allow no more memory than is in use."""
-    used = psutil.Process().memory_info().vms
-    resource.setrlimit(resource.RLIMIT_AS, (used, resource.RLIM_INFINITY))
+    """Allow little more memory than is in use."""
+    most = psutil.Process().memory_info().vms + 8_000_000
+    resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
 
 
 DEEDS = {
