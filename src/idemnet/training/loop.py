@@ -54,7 +54,7 @@ def train_to_the_end(
                 last or interruption.asked or state.step % parameters.checkpoint_steps == 0
             ):
                 job.save_checkpoint(state.step, state.to_checkpoint())
-            interruption.leave_if_asked()
+            interruption.leave_if_asked(saved=team.keeps)
 
 
 class Objective(nn.Module):
