@@ -4,7 +4,7 @@ import subprocess
 
 from idemnet import progress
 
-from .downloads import DATA, HALF, SHA256, child, get, names, refused
+from .downloads import DATA, HALF, SHA256, get, names, refused
 from .http_server import says, whole
 
 # What is promised when all goes well
@@ -86,27 +86,6 @@ def test_file_without_record_counts_only_if_its_hash_is_known(server, tmp_path):
 
 
 # Disk
-
-
-def test_full_disk_is_said_before_the_download(server, tmp_path):
-    url = server.on("/a.zip", whole(DATA, claim=10**17))
-    message = refused([url, url], tmp_path, retries=3)
-    assert "needs 100.0 PB" in message
-    assert "free" in message
-    assert len(server.seen) == 1
-    assert names(tmp_path) == []
-
-
-def test_disk_that_fills_up_leaves_nothing_and_the_next_run_succeeds(server, tmp_path):
-    url = server.on("/a.zip", whole(DATA))
-    with child(url, tmp_path, most=HALF) as process:
-        _, error = process.communicate(timeout=30)
-    assert process.returncode == 1
-    assert "File too large after 524.3 kB of a download: 1.0 MB is needed and" in error
-    assert "is free" in error
-    assert "Traceback" not in error
-    assert names(tmp_path) == []
-    assert get(url, tmp_path).read_bytes() == DATA
 
 
 def test_folder_that_cannot_be_made_is_named(server, tmp_path):

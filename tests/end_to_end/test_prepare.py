@@ -1,11 +1,7 @@
 """The first three steps, run as a person runs them."""
 
 import json
-import os
-import signal
 import time
-
-import pytest
 
 from ..datasets.test_video import write_video
 
@@ -56,20 +52,6 @@ def test_one_step_runs_by_its_tag(project):
     late = project.run("kedro", "run", "--tags=crop", check=False)
     assert late.returncode == 1
     assert "nothing is published here yet" in late.stdout + late.stderr
-
-
-@pytest.mark.parametrize("layer", ["01_raw", "03_primary", "05_model_input"])
-def test_a_run_killed_in_any_step_ends_with_the_same_bytes_when_run_again(project, prepared, layer):
-    run = project.start("kedro", "run", "--pipeline=prepare_deblur")
-    parent = project.folder / "data" / layer / "deblur"
-    while run.poll() is None and not any(parent.glob(".builtin.*/journals/*")):
-        time.sleep(0.002)
-    os.kill(run.pid, signal.SIGKILL)
-    run.communicate()
-    assert run.returncode == -signal.SIGKILL
-    assert not (parent / "builtin").exists()
-    project.run("kedro", "run", "--pipeline=prepare_deblur")
-    assert project.bytes_below() == prepared.bytes_below()
 
 
 def test_data_sets_live_side_by_side(project):

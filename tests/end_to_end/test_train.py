@@ -1,19 +1,15 @@
 """Training, run as a person runs it."""
 
 import json
-import os
-import signal
 import sqlite3
-import time
 import zipfile
 
 import numpy as np
-import pytest
 import yaml
 
 from idemnet.datasets.images import encode_png
 
-from ..conftest import SMALL, Project
+from ..conftest import Project
 
 TRAIN = ("kedro", "run", "--pipeline=train_deblur", "--to-nodes=deblur.train")
 
@@ -56,37 +52,6 @@ def test_mlflow_has_the_run_with_its_parameters_curves_and_model(trained):
         assert name == "idemnet-deblur"
         aliases = store.execute("select alias, version from registered_model_aliases").fetchall()
         assert aliases == [("champion", 1)]
-
-
-def test_killed_while_training_the_same_command_ends_with_the_same_bytes(project, trained):
-    every_step = ["--params=deblur.train.checkpoint_steps=1"]
-    run = project.start(*TRAIN, *every_step)
-    while run.poll() is None and len(checkpoints(project)) < 2:
-        time.sleep(0.002)
-    os.kill(run.pid, signal.SIGKILL)
-    run.communicate()
-    assert run.returncode == -signal.SIGKILL
-    assert "going on at step" in project.run(*TRAIN, *every_step).stdout
-    assert weights(project) == weights(trained)
-
-
-@pytest.mark.parametrize(
-    ("send", "number", "code", "processes"),
-    # Ctrl-C reaches the group
-    [(os.kill, signal.SIGTERM, 143, 1), (os.killpg, signal.SIGINT, 130, 1), (os.kill, 2, 130, 2)],
-)
-def test_a_signal_saves_and_leaves_with_its_code(project, send, number, code, processes):
-    train = {**SMALL["deblur"]["train"], "epochs": 5000, "workers": 1, "checkpoint_steps": 5}
-    train["processes"] = processes
-    project.set_parameters({"deblur": {**SMALL["deblur"], "train": train}})
-    run = project.start(*TRAIN)
-    while run.poll() is None and not checkpoints(project):
-        time.sleep(0.01)
-    send(run.pid, number)
-    output, _ = run.communicate(timeout=60)
-    assert run.returncode == code, output
-    assert "the same command goes on from here" in output
-    assert "Traceback" not in output
 
 
 def test_the_paper_environment_holds_the_paper_s_settings_and_starts_on_a_cpu(project):

@@ -9,8 +9,7 @@ from idemnet.training.launch import run_team
 from idemnet.training.side_by_side import train_side_by_side
 
 from ..conftest import REPOSITORY, environment
-from .test_training import digest, trained
-from .tiny import RandomPatches, make_job
+from .tiny import RandomPatches, digest, make_job, trained
 
 
 def saved(job) -> int:

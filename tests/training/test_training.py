@@ -3,11 +3,6 @@
 import hashlib
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -18,44 +13,7 @@ from idemnet.errors import BadInputError
 from idemnet.models.device import choose_device
 from idemnet.training.launch import run_team
 
-from ..conftest import REPOSITORY, environment
-from .tiny import RandomPatches, Record, make_job
-
-STEPS = 9  # three epochs of three
-
-
-def digest(value) -> str:
-    """A hash of all tensors and numbers in nested containers."""
-    found = hashlib.sha256()
-
-    def add(part):
-        if isinstance(part, torch.Tensor):
-            found.update(part.numpy().tobytes())
-        elif isinstance(part, dict):
-            for key in sorted(part, key=str):
-                found.update(str(key).encode())
-                add(part[key])
-        elif isinstance(part, list | tuple):
-            for one in part:
-                add(one)
-        else:
-            found.update(repr(part).encode())
-
-    add(value)
-    return found.hexdigest()
-
-
-def trained(job) -> dict:
-    run_team(job)
-    final = job.checkpoints.load(job.fingerprint)
-    assert final["step"] == job.steps
-    return final
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory) -> str:
-    """The hash of an uninterrupted run: weights, optimiser, history, best."""
-    return digest(trained(make_job(tmp_path_factory.mktemp("whole"))))
+from .tiny import RandomPatches, Record, make_job, trained
 
 
 def test_training_learns(tmp_path):
@@ -63,70 +21,6 @@ def test_training_learns(tmp_path):
     history = trained(job)["history"]
     assert history[-1]["sharp_1"] < 0.97 * history[0]["sharp_1"]
     assert "sharp_2" not in history[0] and "sharp_2" in history[-1]
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_any_number_of_workers_gives_the_same_bytes(tmp_path, whole, workers):
-    assert digest(trained(make_job(tmp_path, workers=workers))) == whole
-
-
-def test_another_seed_gives_other_bytes(tmp_path, whole):
-    assert digest(trained(make_job(tmp_path, seed=1))) != whole
-
-
-def run_apart(folder: Path, **patches) -> subprocess.Popen:
-    """Train in a process of its own, with faults in its patches."""
-    script = f"""
-import sys
-sys.path.insert(0, {str(REPOSITORY)!r})
-from pathlib import Path
-from tests.training.tiny import RandomPatches, make_job
-from idemnet.training.launch import run_team
-print("ready", flush=True)
-run_team(make_job(Path({str(folder)!r}), RandomPatches(**{patches!r})))
-"""
-    return subprocess.Popen(
-        [sys.executable, "-c", script], env=environment(), stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("step", [0, 1, 3, 5, 6, 8])
-def test_killed_at_any_step_it_ends_with_the_same_bytes(tmp_path, whole, step):
-    process = run_apart(tmp_path, poison="kill", after=4 * step)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
-    job = make_job(tmp_path)
-    left = job.checkpoints.load(job.fingerprint)
-    assert (left["step"] if left else 0) == step // 2 * 2  # a checkpoint every two steps
-    assert digest(trained(job)) == whole
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_finishes_the_step_saves_and_leaves(tmp_path, number, code):
-    long = {"epochs": 2000, "warmup_epochs": 0, "checkpoint_steps": 100000}
-    script = f"""
-import sys
-sys.path.insert(0, {str(REPOSITORY)!r})
-from pathlib import Path
-from tests.training.tiny import Record, make_job
-from idemnet.training.launch import run_team
-class Loud(Record):
-    def log(self, step, values):
-        print(step, flush=True)
-run_team(make_job(Path({str(tmp_path)!r}), record=Loud(), **{long!r}))
-"""
-    process = subprocess.Popen(
-        [sys.executable, "-c", script], env=environment(), stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    process.stdout.readline()
-    os.kill(process.pid, number)
-    process.communicate(timeout=60)
-    assert process.returncode == code
-    job = make_job(tmp_path, **long)
-    saved = job.checkpoints.load(job.fingerprint)["step"]
-    assert 0 < saved < job.steps
 
 
 def test_a_finished_training_is_not_trained_again(tmp_path):
@@ -142,19 +36,6 @@ def test_what_changes_no_result_changes_no_fingerprint(tmp_path):
     assert make_job(tmp_path, workers=3, checkpoint_steps=7).fingerprint == base
     for change in ({"learning_rate": 2e-3}, {"threads": 2}, {"seed": 5}, {"times": 1}):
         assert make_job(tmp_path, **change).fingerprint != base
-
-
-def test_a_loss_that_is_not_finite_stops_before_the_update(tmp_path):
-    record = Record()
-    job = make_job(tmp_path, RandomPatches(poison="nan", after=4 * 4), record)
-    with pytest.raises(
-        RuntimeError, match=r"loss nan.* in epoch 1, step 4: .*samples: s\d+/1 level 5"
-    ):
-        run_team(job)
-    left = job.checkpoints.load(job.fingerprint)
-    assert left["step"] == 4
-    assert all(tensor.isfinite().all() for tensor in left["model"].values())
-    assert record.ended.startswith("RuntimeError: loss nan")
 
 
 def test_accumulating_parts_of_a_batch_gives_the_same_update(tmp_path):

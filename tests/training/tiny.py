@@ -1,20 +1,28 @@
 """A training small enough for a second: a few random patches, a tiny network, no server."""
 
+import hashlib
+import multiprocessing
 import os
+import resource
 import signal
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
+import torch
 
 from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.parameters import TrainParameters
 from idemnet.recipes import Patches, PatchRow
 from idemnet.training.job import TrainingJob
+from idemnet.training.launch import run_team
 
 SIZE = 24
+STEPS = 9  # three epochs of three
 PARAMETERS = {
     "network": {
         "idempotent": {"width": 4, "iterations": 2, "residual_scale": 0.1},
@@ -26,13 +34,42 @@ PARAMETERS = {
 }  # fmt: skip
 
 
+def limit_files(size: int = 1000) -> None:
+    """Let no file grow beyond so many bytes, as on a disk that is full."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def die_when_the_disk_is_full() -> None:
+    """Have the kernel kill this process while it writes its next file."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    limit_files()
+
+
+def limit_memory() -> None:
+    """Allow little more memory than is in use."""
+    most = psutil.Process().memory_info().vms + 8_000_000
+    resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+
+
+DEEDS = {
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "SIGTERM": lambda: os.kill(os.getpid(), signal.SIGTERM),
+    "SIGINT": lambda: os.kill(os.getpid(), signal.SIGINT),
+    "disk": limit_files,
+    "kill while writing": die_when_the_disk_is_full,
+    "memory": limit_memory,
+}
+VALUES = {"nan": np.nan, "inf": np.inf, "huge": 1e30}
+
+
 @dataclass(frozen=True)
 class RandomPatches:
     """Patches made from their number; one of them can be given a fault."""
 
     count: int = 12
     poison: str | None = None
-    """`kill`, or `nan`: what reading does after `after` reads of a process."""
+    """What reading does, or gives, after `after` reads of a process: of DEEDS, or VALUES."""
     after: int = 0
     rank: str | None = None
     reads: list[int] = field(default_factory=list)
@@ -43,15 +80,15 @@ class RandomPatches:
 
     def read(self, number: int, top: int, left: int, size: int) -> tuple[Any, Any]:
         self.reads.append(number)
-        due = len(self.reads) > self.after and self.rank in (None, os.environ.get("RANK"))
-        if due and self.poison == "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
+        here = self.rank in (None, os.environ.get("RANK"))
+        if here and self.poison in DEEDS and len(self.reads) == self.after + 1:
+            DEEDS[self.poison]()
         random = np.random.default_rng(number)
         clean = random.integers(0, 256, (SIZE, SIZE, 3), np.uint8)
         degraded = (clean // 2 + np.roll(clean, 1, axis=1) // 2).astype(np.uint8)
         window = np.s_[top : top + size, left : left + size]
-        if due and self.poison == "nan":
-            return np.full((size, size, 3), np.nan, np.float32), clean[window]
+        if self.poison in VALUES and len(self.reads) > self.after:
+            return np.full((size, size, 3), VALUES[self.poison], np.float32), clean[window]
         return degraded[window], clean[window]
 
 
@@ -95,3 +132,40 @@ def make_job(
     splits = {"train": train or RandomPatches(), "validation": RandomPatches(5)}
     patches = Patches("data", SIZE, splits)
     return TrainingJob("deblur", parameters, patches, Checkpoints(folder), record or Record())
+
+
+def trained(job: TrainingJob) -> dict:
+    """Train to the end; give the last checkpoint."""
+    run_team(job)
+    final = job.load_checkpoint()
+    assert final["step"] == job.steps
+    return final
+
+
+def run_apart(work: Callable[..., None], *arguments: Any) -> int:
+    """Do something in a process of its own; give its exit code."""
+    process = multiprocessing.get_context("forkserver").Process(target=work, args=arguments)
+    process.start()
+    process.join()
+    return process.exitcode
+
+
+def digest(value: Any) -> str:
+    """A hash of all tensors and numbers in nested containers."""
+    found = hashlib.sha256()
+
+    def add(part):
+        if isinstance(part, torch.Tensor):
+            found.update(part.numpy().tobytes())
+        elif isinstance(part, dict):
+            for key in sorted(part, key=str):
+                found.update(str(key).encode())
+                add(part[key])
+        elif isinstance(part, list | tuple):
+            for one in part:
+                add(one)
+        else:
+            found.update(repr(part).encode())
+
+    add(value)
+    return found.hexdigest()

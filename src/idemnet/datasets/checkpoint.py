@@ -51,9 +51,13 @@ class Checkpoints:
         torch.save(dict(state), buffer)
         data = buffer.getbuffer()
         digest = hashlib.sha256(data).hexdigest()
-        write_whole(place / f"{step:09d}-{digest}.pt", [bytes(data)])
-        for old in self._files(fingerprint)[KEPT:]:
-            old.unlink()
+        path = place / f"{step:09d}-{digest}.pt"
+        write_whole(path, [bytes(data)])
+        files = self._files(fingerprint)
+        # As late as this, or later, are only those that were found corrupt: else we were there.
+        earlier = [file for file in files if file.name < f"{step:09d}"]
+        for file in set(files) - {path, *earlier[: KEPT - 1]}:
+            file.unlink()
 
     def load(self, fingerprint: str) -> dict[str, Any] | None:
         """Load the newest whole checkpoint, or None where there was never one.

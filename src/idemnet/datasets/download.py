@@ -1,6 +1,5 @@
 """Get a published archive: whole and verified under its name, or not there at all."""
 
-import errno
 import logging
 import os
 import re
@@ -15,15 +14,15 @@ from rich.filesize import decimal
 
 from idemnet.datasets.address import Address
 from idemnet.datasets.checksum import Record, hash_file
+from idemnet.datasets.files import FULL, NoRoomError
 from idemnet.datasets.partial import Partial, sweep
-from idemnet.datasets.transfer import BrokenTransferError, NoRoomError, transfer
+from idemnet.datasets.transfer import BrokenTransferError, transfer
 from idemnet.errors import BadInputError
 
 logger = logging.getLogger(__name__)
 
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0
 """Seconds between a broken transfer and the next try; doubled each time."""
-FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 def fetch(

@@ -1,13 +1,23 @@
 """Files that are whole or absent."""
 
+import errno
 import hashlib
 import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import unquote
 
+from rich.filesize import decimal
+
 from idemnet.errors import BadInputError
+
+FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+
+
+class NoRoomError(BadInputError):
+    """The disk is too full."""
 
 
 def write_whole(path: Path, chunks: Iterable[bytes]) -> tuple[int, str]:
@@ -17,15 +27,35 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> tuple[int, str]:
     try:
         with temporary.open("wb") as file:
             for chunk in chunks:
+                size += len(chunk)
                 file.write(chunk)
                 digest.update(chunk)
-                size += len(chunk)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+    except OSError as error:
+        refuse_if_full(error, path, size)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
     return size, digest.hexdigest()
+
+
+def refuse_if_full(error: OSError, path: Path, needed: int) -> None:
+    """Say how much room a write needed, and how much there is, if that is why it failed."""
+    if error.errno in FULL:
+        free = shutil.disk_usage(path.parent).free
+        raise NoRoomError(
+            f"{shown(path)}: {error.strerror}: at least {decimal(needed)} is needed "
+            f"and {decimal(free)} is free"
+        ) from error
+
+
+def write_all(file: BinaryIO, data: bytes) -> None:
+    """Write to an unbuffered file, which may take less than it is given."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 def place_inside(folder: Path, name: str) -> Path:

@@ -13,7 +13,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from idemnet.datasets.files import make_durable, place_inside, write_whole
+from idemnet.datasets.files import (
+    make_durable,
+    place_inside,
+    refuse_if_full,
+    write_all,
+    write_whole,
+)
 from idemnet.datasets.images import write_image
 from idemnet.errors import BadInputError
 from idemnet.recipes import Image, flatten
@@ -173,10 +179,18 @@ class Journal:
     def _append(self, kind: str, **content: Any) -> None:
         line = {"kind": kind, "time": time.time_ns() // 1_000_000, **content}
         text = json.dumps(line, ensure_ascii=False, default=str) + "\n"
-        with self._path.open("ab", buffering=0) as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
-            if kind != "metrics":  # too many of those to wait for the disk each time
-                os.fsync(file.fileno())
+        data = text.encode("utf-8", "backslashreplace")
+        # Only the first line makes the file: one that has vanished is missed, not begun again.
+        with self._path.open("ab" if kind == "started" else "r+b", buffering=0) as file:
+            end = file.seek(0, os.SEEK_END)
+            try:
+                write_all(file, data)
+                if kind != "metrics":  # too many of those to wait for the disk each time
+                    os.fsync(file.fileno())
+            except OSError as error:
+                file.truncate(end)  # half a line would spoil the next one
+                refuse_if_full(error, self._path, len(data))
+                raise
         self._note(line)
 
     def _note(self, line: Mapping[str, Any]) -> None:

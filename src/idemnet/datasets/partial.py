@@ -17,7 +17,7 @@ from typing import Self
 
 from idemnet.datasets.address import Address
 from idemnet.datasets.checksum import CHUNK, Record
-from idemnet.datasets.files import make_durable
+from idemnet.datasets.files import make_durable, write_all
 from idemnet.progress import count_bytes
 
 
@@ -95,9 +95,7 @@ class Partial:
         (self.folder / "origin.json").write_text(json.dumps(asdict(origin)), "utf-8")
 
     def append(self, chunk: bytes) -> None:
-        rest = memoryview(chunk)
-        while rest:  # an unbuffered write may take less than it is given
-            rest = rest[self.body.write(rest) :]
+        write_all(self.body, chunk)
         self.digest.update(chunk)
         self.size += len(chunk)
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from idemnet.datasets.files import place_inside, write_whole
+from idemnet.datasets.files import place_inside, refuse_if_full, write_whole
 from idemnet.datasets.folder import PublishedDataset
 from idemnet.datasets.preview import ImagePreview, contact_sheet
 from idemnet.datasets.published import FileEntry, check_hashes, publish, read_manifest
@@ -89,6 +89,9 @@ def _write_block(folder: Path, name: str, block: PatchBlock) -> list[list[Any]]:
             written = os.pwrite(descriptor, data, offset)
             data, offset = data[written:], offset + written
         os.fsync(descriptor)
+    except OSError as error:
+        refuse_if_full(error, path, block.patches.nbytes)
+        raise
     finally:
         os.close(descriptor)
     return [list(astuple(row)) for row in block.index]

@@ -64,13 +64,17 @@ def read_manifest(folder: Path) -> Manifest:
     stored = json.loads((folder / MANIFEST).read_bytes())
     root = (folder / stored["root"]).resolve()
     files = {name: (size, sha256) for name, (size, sha256) in stored["files"].items()}
+    _check_files(root, files)
+    return Manifest(root, files, stored["fingerprint"], stored["about"])
+
+
+def _check_files(root: Path, files: Mapping[str, FileEntry]) -> None:
     broken = [name for name, (size, _) in files.items() if _size(root / name) != size]
     if broken:
         raise BadInputError(
             f"{root}: {len(broken)} of {len(files)} files are missing or of another size than "
             f"recorded: {some(broken)}"
         )
-    return Manifest(root, files, stored["fingerprint"], stored["about"])
 
 
 def check_hashes(manifest: Manifest) -> None:
@@ -110,6 +114,7 @@ def publish(
     if plan.jobs:
         items = run_jobs(plan.jobs, files, staging / "journals", write, shown(folder))
         root, entries = ".", finish(files, items, plan)
+        _check_made(staging, entries)
     else:
         root, entries = _point_at(plan.uses.root, folder), plan.uses.files
     manifest = {
@@ -123,6 +128,15 @@ def publish(
     move_into_place(files, folder)
     shutil.rmtree(staging)
     logger.info("%s: %d files in %.1f s", shown(folder), len(entries), time.monotonic() - started)
+
+
+def _check_made(staging: Path, entries: Mapping[str, FileEntry]) -> None:
+    """Refuse to publish what somebody has removed meanwhile; the next run begins anew."""
+    try:
+        _check_files(staging / "files", entries)
+    except BadInputError:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
 
 
 def _staging(folder: Path, fingerprint: str) -> Path:

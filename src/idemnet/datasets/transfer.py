@@ -11,6 +11,7 @@ import requests
 from rich.filesize import decimal
 
 from idemnet.datasets.address import Address
+from idemnet.datasets.files import NoRoomError
 from idemnet.datasets.partial import Origin, Partial
 from idemnet.errors import BadInputError
 from idemnet.progress import count_bytes
@@ -23,10 +24,6 @@ BUSY = (408, 429)
 
 class BrokenTransferError(Exception):
     """A transfer that may succeed when it is taken up again."""
-
-
-class NoRoomError(BadInputError):
-    """The disk is too full, whatever the address."""
 
 
 class _Session(requests.Session):

@@ -46,9 +46,12 @@ def write_weights(folder: Path, trained: TrainedModel) -> None:
     staging = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(parents=True)
-    for name, content in files.items():
-        write_whole(staging / name, [content])
-    move_into_place(staging, folder)
+    try:
+        for name, content in files.items():
+            write_whole(staging / name, [content])
+        move_into_place(staging, folder)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
 
 
 def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

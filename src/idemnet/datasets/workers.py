@@ -14,8 +14,9 @@ from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from idemnet.datasets.files import refuse_if_full, write_all
 from idemnet.machine import cores
 from idemnet.progress import Advance, count_items
 from idemnet.recipes import Job
@@ -104,16 +105,23 @@ def _run_job(job: Job, folder: Path, journal: Path, write: Write) -> dict[str, A
     _count(len(done))
     wanted = [name for name in job.names if name not in done]
     if wanted:
-        with journal.open("a", encoding="utf-8") as lines:
+        with journal.open("ab", buffering=0) as lines:
             for name, content in job.make(wanted):
                 done[name] = write(folder, name, content)
-                lines.write(json.dumps([name, done[name]]) + "\n")
-                lines.flush()
+                _add_line(lines, json.dumps([name, done[name]]) + "\n", journal)
                 _count(1)
     missing = [name for name in job.names if name not in done]
     if missing:
         raise RuntimeError(f"{len(missing)} items were not made, {missing[0]!r} first")
     return {name: done[name] for name in job.names}
+
+
+def _add_line(lines: BinaryIO, line: str, journal: Path) -> None:
+    try:
+        write_all(lines, line.encode())
+    except OSError as error:
+        refuse_if_full(error, journal, len(line))
+        raise
 
 
 def read_journal(journal: Path) -> dict[str, Any]:

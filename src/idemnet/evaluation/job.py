@@ -15,6 +15,7 @@ from idemnet.evaluation.parallel import map_in_threads
 from idemnet.evaluation.protocols import PROTOCOLS
 from idemnet.machine import cores
 from idemnet.models.network import Network
+from idemnet.models.shortage import advising
 from idemnet.models.tiling import restore_in_tiles
 from idemnet.parameters import EvaluateParameters
 from idemnet.recipes import Pair
@@ -65,7 +66,8 @@ class EvaluationJob:
     def _work(self, restore: Callable[[Tensor], Tensor], name: str) -> Any:
         kind, number = name.split()
         pair, detailed = self.pairs[int(number)], int(number) in self.detailed
-        with torch.inference_mode():
+        advice = f"a smaller evaluate.tile than {self.parameters.tile} takes less"
+        with torch.inference_mode(), advising(advice):
             if kind == SAMPLE:
                 return show(pair, restore, self.parameters, self.device)
             protocol = PROTOCOLS[self.parameters.protocol]

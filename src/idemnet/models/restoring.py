@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from idemnet.errors import BadInputError
 from idemnet.models.memory import restoring_memory
+from idemnet.models.shortage import advising
 from idemnet.models.tiling import Restore, restored_bands
 from idemnet.parameters import RestoreParameters
 
@@ -56,8 +57,17 @@ def restore_stepwise(
     return _run(iterate, pixels, pixels.dtype, how, device)
 
 
-@torch.inference_mode()
 def _run(
+    network: Restore, pixels: Pixels, kind: np.dtype[Any], how: RestoreParameters, device: str
+) -> list[Pixels]:
+    with advising(
+        f"a smaller tile than {how.tile} takes less; memory = 2GB, say, chooses one that fits"
+    ):
+        return _run_in_bands(network, pixels, kind, how, device)
+
+
+@torch.inference_mode()
+def _run_in_bands(
     network: Restore, pixels: Pixels, kind: np.dtype[Any], how: RestoreParameters, device: str
 ) -> list[Pixels]:
     """Give the pictures that a network makes of one; no more than a band of tiles is computed."""

@@ -27,7 +27,7 @@ def train(
     job = TrainingJob(task, parameters, patches, checkpoints, tracker)
     job.check()
     run_team(job)
-    final = checkpoints.load(job.fingerprint)
+    final = job.load_checkpoint()
     if final is None:
         raise RuntimeError("training left no checkpoint")
     return describe(job, final)

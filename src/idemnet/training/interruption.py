@@ -38,8 +38,13 @@ class Interruption:
         self.asked = number
         logger.warning("%s: finishing this step", signal.Signals(number).name)
 
-    def leave_if_asked(self) -> None:
-        """Leave with the exit code that shells expect: 130 or 143."""
+    def leave_if_asked(self, *, saved: bool) -> None:
+        """Leave with the exit code that shells expect: 130 or 143.
+
+        Args:
+            saved: Whether it was this process that has saved, which then says so.
+        """
         if self.asked is not None:
-            logger.warning("saved; the same command goes on from here")
+            if saved:
+                logger.warning("saved; the same command goes on from here")
             raise SystemExit(128 + self.asked)

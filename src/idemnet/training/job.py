@@ -13,7 +13,7 @@ from idemnet.machine import cores
 from idemnet.models import MODELS
 from idemnet.models.device import choose_device
 from idemnet.parameters import TrainParameters
-from idemnet.recipes import CheckpointStore, Patches, Tracker, fingerprint
+from idemnet.recipes import CheckpointStore, Patches, Tracker, fingerprint, flatten
 from idemnet.training.order import group_by_pair, less_blurred
 
 VERSION = 1
@@ -48,17 +48,43 @@ class TrainingJob:
         return ({}, {}) if name is None else self.checkpoints.initial_weights(name, self.task)
 
     @cached_property
-    def fingerprint(self) -> str:
+    def made_from(self) -> dict[str, Any]:
         """What decides the bytes of the result, except for the code (VERSION)."""
         made_on = {"device": self.device, "threads": self.threads, "torch": version("torch")}
         _, card = self.initial
-        return fingerprint(
-            "train",
-            VERSION,
-            self.parameters.model_dump(mode="json", exclude=WITHOUT_EFFECT),
-            self.patches.fingerprint,
-            made_on | ({"initial": card["sha256"]} if card else {}),
-        )
+        return {
+            "train": self.parameters.model_dump(mode="json", exclude=WITHOUT_EFFECT),
+            "data": self.patches.fingerprint,
+            "made_on": made_on | ({"initial": card["sha256"]} if card else {}),
+        }
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return fingerprint("train", VERSION, *self.made_from.values())
+
+    def save_checkpoint(self, step: int, state: Mapping[str, Any]) -> None:
+        self.checkpoints.save(self.fingerprint, step, {**state, "made_from": self.made_from})
+
+    def load_checkpoint(self) -> dict[str, Any] | None:
+        """Load this training's newest whole checkpoint, or None where there was never one.
+
+        Raises:
+            BadInputError: If it is another training's, saying in what they differ.
+        """
+        checkpoint = self.checkpoints.load(self.fingerprint)
+        # Older ones do not say it, and were only ever found under their own fingerprint.
+        if checkpoint and checkpoint.get("made_from", self.made_from) != self.made_from:
+            theirs, ours = (dict(flatten(one)) for one in (checkpoint["made_from"], self.made_from))
+            differences = [
+                f"{key} = {theirs.get(key)!r} there, {ours.get(key)!r} here"
+                for key in sorted(theirs.keys() | ours.keys())
+                if theirs.get(key) != ours.get(key)
+            ]
+            raise BadInputError(
+                f"the checkpoint in {self.fingerprint[:16]} is of another training: "
+                f"{'; '.join(differences)}"
+            )
+        return checkpoint
 
     @cached_property
     def pairs(self) -> int:

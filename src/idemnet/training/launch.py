@@ -12,6 +12,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from idemnet.models import load_weights
 from idemnet.models.packing import pack
+from idemnet.models.shortage import advising
 from idemnet.training.estimate import describe_cost
 from idemnet.training.job import TrainingJob
 from idemnet.training.loop import half_precision, train_to_the_end
@@ -78,14 +79,15 @@ def train_as(job: TrainingJob, team: Team) -> None:
     torch.backends.cudnn.allow_tf32 = True
     torch.backends.cudnn.benchmark = True
     state = create_state(job)
-    checkpoint = job.checkpoints.load(job.fingerprint)
+    checkpoint = job.load_checkpoint()
     if checkpoint is not None:
         state.restore(checkpoint)
     if state.step == job.steps and job.tracker.finished(job.fingerprint):
         logger.info("training %s: done before, nothing to do", job.task)
         return
     if not team.leads:
-        train_to_the_end(job, state, team, journal=None)
+        with advising(_less_memory(job)):
+            train_to_the_end(job, state, team, journal=None)
         return
     if state.step:
         logger.info("training %s: going on at step %d of %d", job.task, state.step, job.steps)
@@ -103,9 +105,20 @@ def train_as(job: TrainingJob, team: Team) -> None:
                 "fingerprint": job.fingerprint,
             },
         )
-        train_to_the_end(job, state, team, journal)
+        with advising(_less_memory(job)):
+            train_to_the_end(job, state, team, journal)
         scores = {f"validation.{name}": value for name, value in state.best["scores"].items()}
         journal.finish(scores, pack(describe(job, state.to_checkpoint())))
+
+
+def _less_memory(job: TrainingJob) -> str:
+    """Say what takes less memory; a training that changed it by itself would end otherwise."""
+    parameters = job.parameters
+    return (
+        f"a smaller batch_size than {parameters.batch_size} or crop than {parameters.crop}, a "
+        f"larger accumulate than {parameters.accumulate}, or checkpoint_iterations takes less; "
+        "as it is, training goes on from its last checkpoint where there is more"
+    )
 
 
 def create_state(job: TrainingJob) -> State:

@@ -53,8 +53,8 @@ def train_to_the_end(
             if team.keeps and (
                 last or interruption.asked or state.step % parameters.checkpoint_steps == 0
             ):
-                job.checkpoints.save(job.fingerprint, state.step, state.to_checkpoint())
-            interruption.leave_if_asked()
+                job.save_checkpoint(state.step, state.to_checkpoint())
+            interruption.leave_if_asked(saved=team.keeps)
 
 
 class Objective(nn.Module):

@@ -53,7 +53,7 @@ def _takes_one_core(job: TrainingJob) -> bool:
 
 
 def _is_done(job: TrainingJob) -> bool:
-    checkpoint = job.checkpoints.load(job.fingerprint)
+    checkpoint = job.load_checkpoint()
     return checkpoint is not None and bool(checkpoint["step"] == job.steps)
 
 

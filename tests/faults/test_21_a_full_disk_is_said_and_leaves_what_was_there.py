@@ -1,0 +1,164 @@
+"""A full disk ends a command with what is needed and free; what was there stays, and no rest."""
+
+import re
+import resource
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from idemnet.datasets.files import NoRoomError
+from idemnet.datasets.images import write_image
+from idemnet.datasets.journal import JOURNAL, Journal, read_journal
+from idemnet.datasets.patches import PatchesDataset
+from idemnet.datasets.published import publish
+from idemnet.datasets.weights import write_weights
+from idemnet.errors import BadInputError
+from idemnet.parameters import CropParameters
+from idemnet.pipelines.crop import crop
+from idemnet.recipes import Job, Pair, Pairs, Plan, Recipe, TrainedModel
+from idemnet.training.launch import run_team
+
+from ..datasets.downloads import DATA, HALF, child, get, names, refused
+from ..datasets.http_server import whole as sends_whole
+from ..datasets.test_published import recipe, tree
+from ..end_to_end.test_train import TRAIN, checkpoints, weights
+from ..training.tiny import RandomPatches, digest, limit_files, make_job, run_apart, trained
+
+ROOM = r"File too large: at least \d[\d.]* \w+ is needed and \d[\d.]* \w+ is free"
+
+
+@contextmanager
+def full_disk(size: int = 1000):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    limit_files(size)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_download_is_refused_before_it_begins(server, tmp_path):
+    url = server.on("/a.zip", sends_whole(DATA, claim=10**17))
+    message = refused([url, url], tmp_path, retries=3)
+    assert "needs 100.0 PB" in message
+    assert "free" in message
+    assert len(server.seen) == 1
+    assert names(tmp_path) == []
+
+
+def test_a_download_leaves_nothing_and_the_next_run_succeeds(server, tmp_path):
+    url = server.on("/a.zip", sends_whole(DATA))
+    with child(url, tmp_path, most=HALF) as process:
+        _, error = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "File too large after 524.3 kB of a download: 1.0 MB is needed and" in error
+    assert "is free" in error
+    assert "Traceback" not in error
+    assert names(tmp_path) == []
+    assert get(url, tmp_path).read_bytes() == DATA
+
+
+def test_a_step_is_refused_before_it_begins(tmp_path):
+    plan = Plan([Job(("a.png",), lambda wanted: iter(()))], bytes_needed=10**18)
+    with pytest.raises(BadInputError, match=r"1000000000\.0 GB are needed, only .* GB are free"):
+        publish(tmp_path / "set", Recipe("f" * 64, lambda: plan), write_image)
+    assert not (tmp_path / "set").exists()
+
+
+def make_noise(size: int, limit: int | None, wanted):
+    """Yield images; the worker's disk is full before the first."""
+    if limit:
+        limit_files(limit)
+    random = np.random.default_rng(0)
+    for name in wanted:
+        yield name, random.integers(0, 256, (size, size, 3), np.uint8)
+
+
+@pytest.mark.parametrize(("size", "full"), [(40, r"files/09\.png"), (2, r"journals/0\.jsonl")])
+def test_a_step_keeps_the_folder_of_before_and_goes_on_once_there_is_room(tmp_path, size, full):
+    def noise(limit: int | None) -> Recipe:
+        made = tuple(f"{number:02d}.png" for number in reversed(range(10)))
+        return Recipe("d" * 64, lambda: Plan([Job(made, partial(make_noise, size, limit))]))
+
+    publish(tmp_path / "set", recipe(tmp_path / "log"), write_image)
+    before = tree(tmp_path / "set")
+    with pytest.raises(NoRoomError, match=f"{full}: {ROOM}"):
+        publish(tmp_path / "set", noise(600), write_image)
+    assert tree(tmp_path / "set") == before
+    assert not list(tmp_path.rglob("*.tmp"))
+    publish(tmp_path / "set", noise(None), write_image)
+    assert len(tree(tmp_path / "set")) == 10 + 1
+
+
+class Filling:
+    """An image whose decoding fills the disk."""
+
+    name = "image"
+
+    def __call__(self):
+        limit_files()
+        return np.zeros((24, 24, 3), np.uint8)
+
+
+def test_cropping(tmp_path):
+    pair = Pair("train", "s", "1", 5, 24, 24, Filling(), Filling())
+    cut = CropParameters(size=24, stride=24, min_contrast=0, validation_fraction=0)
+    dataset = PatchesDataset(str(tmp_path / "patches"), {"patches": "set"})
+    with pytest.raises(Exception, match=rf"train/patches\.npy: {ROOM}"):
+        dataset.save(crop(Pairs("pairs", [pair], "set"), cut))
+    assert not dataset.exists()
+
+
+def test_weights(tmp_path):
+    small, large = (
+        TrainedModel({"a": torch.zeros(count)}, {"parameters": count}, []) for count in (1, 1000)
+    )
+    write_weights(tmp_path / "set", small)
+    before = tree(tmp_path)
+    with full_disk(), pytest.raises(NoRoomError, match=rf"weights\.safetensors: {ROOM}"):
+        write_weights(tmp_path / "set", large)
+    assert tree(tmp_path) == before
+    assert names(tmp_path) == ["set"]
+    write_weights(tmp_path / "set", large)
+    assert tree(tmp_path) != before
+
+
+def test_a_checkpoint(tmp_path, whole):
+    full = make_job(tmp_path, RandomPatches(poison="disk", after=4 * 4))
+    assert run_apart(run_team, full) == 1
+    before = tree(tmp_path)
+    assert [name[17:26] for name in sorted(before)] == ["000000002", "000000004"]
+    with full_disk(), pytest.raises(NoRoomError, match=rf"000000006-\w+\.pt: {ROOM}"):
+        full.save_checkpoint(6, {"model": torch.zeros(1000)})
+    assert tree(tmp_path) == before
+    assert digest(trained(make_job(tmp_path))) == whole
+
+
+def test_a_journal(tmp_path):
+    journal = Journal(tmp_path)
+    journal.start("first", {}, {})
+    journal.log(1, {"loss": 1.0})
+    before = (tmp_path / JOURNAL).read_bytes()
+    with full_disk(len(before) + 20), pytest.raises(NoRoomError, match=rf"{JOURNAL}: {ROOM}"):
+        journal.log(2, {"loss": 0.5})
+    assert (tmp_path / JOURNAL).read_bytes() == before
+    journal.log(2, {"loss": 0.5})
+    assert [line.get("step") for line in read_journal(tmp_path)] == [None, 1, 2]
+
+
+@pytest.mark.slow
+def test_the_command_says_so_and_ends_the_same_once_there_is_room(project, trained):
+    project.run("kedro", "run", "--pipeline=prepare_deblur")
+    before = project.bytes_below()
+    full = ("bash", "-c", 'ulimit -f 20; exec "$@"', "-")
+    refused = project.run(*full, *TRAIN, check=False)
+    assert refused.returncode == 1
+    assert re.search(rf"\.pt: {ROOM}", refused.stderr), refused.stderr
+    assert "Traceback" not in refused.stderr.partition("Error: ")[2]
+    assert before.items() <= project.bytes_below().items()
+    assert checkpoints(project) == [] and not list(project.folder.glob("data/06_models/**/.*.tmp"))
+    project.run(*TRAIN)
+    assert weights(project) == weights(trained)

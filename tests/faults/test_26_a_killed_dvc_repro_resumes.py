@@ -1,0 +1,35 @@
+"""`dvc repro` killed with all its processes goes on from the checkpoint, to the same bytes."""
+
+import os
+import shutil
+import signal
+import time
+
+import pytest
+import yaml
+
+from ..end_to_end.test_dvc import make_repository, stages_run
+from ..end_to_end.test_train import checkpoints, weights
+
+REPRO = ("dvc", "repro", "train@deblur")
+
+
+@pytest.mark.slow
+def test_killed_in_training(tmp_path, prepared, trained):
+    project = make_repository(tmp_path / "project")
+    settings = project.folder / "conf/base/parameters_deblur.yml"
+    content = yaml.safe_load(settings.read_text())
+    content["deblur"]["train"]["checkpoint_steps"] = 1  # changes no result
+    settings.write_text(yaml.safe_dump(content))
+    shutil.copytree(prepared.folder / "data", project.folder / "data")
+    run = project.start(*REPRO)
+    while run.poll() is None and len(checkpoints(project)) < 2:
+        time.sleep(0.002)
+    os.killpg(run.pid, signal.SIGKILL)
+    run.communicate()
+    assert run.returncode == -signal.SIGKILL
+    output = project.run(*REPRO).stdout
+    assert stages_run(output) == ["train"]
+    assert "going on at step" in output
+    assert weights(project) == weights(trained)
+    assert "up to date" in project.run("dvc", "status", "train@deblur").stdout
