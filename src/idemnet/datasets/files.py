@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from idemnet.errors import BadInputError
 
 def write_whole(path: Path, chunks: Iterable[bytes]) -> tuple[int, str]:
     """Write a file so that it is there whole or not at all; return its bytes and sha256."""
-    temporary = path.with_name(f".{os.getpid()}.tmp")  # short: the name itself may be of any length
+    # Short, as the name itself may be of any length; of one thread, as another may write beside it.
+    temporary = path.with_name(f".{os.getpid()}.{threading.get_native_id()}.tmp")
     digest, size = hashlib.sha256(), 0
     try:
         with temporary.open("wb") as file:
