@@ -79,15 +79,16 @@ def see_that_all_is_whole(project: Project) -> None:
     data = project.folder / "data"
     published = [path for path in data.glob("*/deblur/builtin") if "runs" not in path.parts]
     for folder in published:
-        there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        there = {path.relative_to(folder).as_posix() for path in files}
         if folder.parts[-3] == "06_models":
             card = json.loads((folder / "card.json").read_bytes())
             assert sha256(folder / "weights.safetensors") == card["sha256"]
             assert there == {"card.json", "history.json", "weights.safetensors"}
             continue
-        files = json.loads((folder / "manifest.json").read_bytes())["files"]
-        assert there == {"manifest.json", *files}
-        for name, (size, expected) in files.items():
+        listed = json.loads((folder / "manifest.json").read_bytes())["files"]
+        assert there == {"manifest.json", *listed}
+        for name, (size, expected) in listed.items():
             assert (folder / name).stat().st_size == size
             assert sha256(folder / name) == expected
     for checkpoint in data.glob("06_models/runs/deblur/builtin/*/*.pt"):

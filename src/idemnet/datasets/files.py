@@ -9,6 +9,9 @@ from pathlib import Path
 
 from idemnet.errors import BadInputError
 
+LONGEST_NAME = 255
+"""Bytes; of nearly every file system."""
+
 
 def write_whole(path: Path, chunks: Iterable[bytes]) -> tuple[int, str]:
     """Write a file so that it is there whole or not at all; return its bytes and sha256."""
@@ -33,11 +36,20 @@ def place_inside(folder: Path, name: str) -> Path:
     """Give the path of a named file below a folder, and make its parents.
 
     Raises:
-        BadInputError: If the name leads out of the folder, by itself or through a link.
+        BadInputError: If the name leads out of the folder, by itself or through a link, or is none
+            that a file can have.
     """
     path = folder / name
-    if not path.resolve().is_relative_to(folder.resolve()) or path == folder:
+    try:
+        inside = path.resolve().is_relative_to(folder.resolve()) and path != folder
+        inside = inside and ".." not in Path(name).parts
+        longest = max(len(os.fsencode(part)) for part in path.parts)
+    except (OSError, ValueError):  # NUL, or half of a character
+        inside, longest = True, LONGEST_NAME + 1
+    if not inside:
         raise BadInputError(f"{name!r}: leads out of {folder}")
+    if longest > LONGEST_NAME:
+        raise BadInputError(f"{name!r:.99}: no file can have this name")
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 

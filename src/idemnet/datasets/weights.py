@@ -64,7 +64,7 @@ def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         card: dict[str, Any] = json.loads(card_path.read_bytes())
         expected = card["sha256"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise BadInputError(f"{shown(card_path)}: is not a card of weights") from None
     data = path.read_bytes()
     found = hashlib.sha256(data).hexdigest()

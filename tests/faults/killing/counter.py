@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
@@ -19,7 +20,7 @@ class Counter:
     """
 
     def __init__(self, root: str, file: str, at: int) -> None:
-        self.places = tuple(os.path.join(root, name) for name in ("data", "mlflow", "mlruns"))
+        self.places = tuple(f"{root}/{name}" for name in ("data", "mlflow", "mlruns"))
         self.at = at
         self.file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         self.forget_threads()
@@ -37,14 +38,13 @@ class Counter:
 
     def count_fsync(self, file) -> None:
         number = file if isinstance(file, int) else file.fileno()
-        self.count(os.readlink(f"/proc/self/fd/{number}"))
+        self.count(Path(f"/proc/self/fd/{number}").readlink())
         self.fsync(file)
 
     def count(self, path) -> None:
         if isinstance(path, int):
             return
-        path = os.path.abspath(os.fsdecode(path))
-        if not path.startswith(self.places):
+        if not str(Path(os.fsdecode(path)).absolute()).startswith(self.places):
             return
         with self.one_thread:
             fcntl.lockf(self.file, fcntl.LOCK_EX)  # of this process, also where it was inherited

@@ -18,7 +18,6 @@ from counter import Counter
 
 from idemnet.datasets.mlflow_store import configure
 
-
 LEARNT = Path("modules.json").resolve()
 OUTPUT = Path("output").resolve()
 
