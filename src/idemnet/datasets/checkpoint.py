@@ -9,7 +9,6 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -99,7 +98,9 @@ def _read(file: Path) -> dict[str, Any]:
     if hashlib.sha256(data).hexdigest() != file.stem.partition("-")[2]:
         raise BadInputError(f"{shown(file)}: is corrupt, its sha256 is not that of its name")
     try:
-        state: dict[str, Any] = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-    except (UnpicklingError, RuntimeError, EOFError) as error:
+        state = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except Exception as error:  # of any kind: the bytes are anybody's
         raise BadInputError(f"{shown(file)}: is not a checkpoint") from error
+    if not isinstance(state, dict):
+        raise BadInputError(f"{shown(file)}: is not a checkpoint")
     return state

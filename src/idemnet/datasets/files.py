@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import shutil
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
@@ -14,6 +15,8 @@ from rich.filesize import decimal
 from idemnet.errors import BadInputError
 
 FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+LONGEST_NAME = 255
+"""Bytes; of nearly every file system."""
 
 
 class NoRoomError(BadInputError):
@@ -22,7 +25,8 @@ class NoRoomError(BadInputError):
 
 def write_whole(path: Path, chunks: Iterable[bytes]) -> tuple[int, str]:
     """Write a file so that it is there whole or not at all; return its bytes and sha256."""
-    temporary = path.with_name(f".{os.getpid()}.tmp")  # short: the name itself may be of any length
+    # Short, as the name itself may be of any length; of one thread, as another may write beside it.
+    temporary = path.with_name(f".{os.getpid()}.{threading.get_native_id()}.tmp")
     digest, size = hashlib.sha256(), 0
     try:
         with temporary.open("wb") as file:
@@ -62,11 +66,19 @@ def place_inside(folder: Path, name: str) -> Path:
     """Give the path of a named file below a folder, and make its parents.
 
     Raises:
-        BadInputError: If the name leads out of the folder, by itself or through a link.
+        BadInputError: If the name leads out of the folder, by itself or through a link, or is none
+            that a file can have.
     """
     path = folder / name
-    if leads_out(name) or not path.resolve().is_relative_to(folder.resolve()) or path == folder:
+    try:
+        inside = path.resolve().is_relative_to(folder.resolve()) and path != folder
+        longest = max(len(os.fsencode(part)) for part in path.parts)
+    except (OSError, ValueError):  # NUL, or half of a character
+        inside, longest = True, LONGEST_NAME + 1
+    if leads_out(name) or not inside:
         raise BadInputError(f"{name!r}: leads out of {folder}")
+    if longest > LONGEST_NAME:
+        raise BadInputError(f"{name!r:.99}: no file can have this name")
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 

@@ -15,6 +15,8 @@ import hashlib
 import io
 import struct
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -55,6 +57,22 @@ def is_image(path: Path) -> bool:
     return path.suffix.lower() in FORMATS and not path.name.startswith(".")
 
 
+@contextmanager
+def refusing_what_is_corrupt(name: str) -> Iterator[None]:
+    """Have whatever a decoder stumbles over end in one sentence: the bytes are anybody's."""
+    try:
+        yield
+    except (BadInputError, MemoryError):
+        raise
+    except Exception as error:
+        raise BadInputError(f"{name}: is corrupt or cut off ({one_line(error)})") from error
+
+
+def one_line(error: BaseException) -> str:
+    """Say an error of a library's as part of a sentence."""
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
 def open_image(file: BinaryIO, name: str, *, deep: bool = False) -> PillowImage.Image:
     """Read the header and refuse what must not be decoded; `deep`: 16-bit colour may be."""
     head = file.read(26)
@@ -66,8 +84,8 @@ def open_image(file: BinaryIO, name: str, *, deep: bool = False) -> PillowImage.
         image = PillowImage.open(file, formats=[FORMATS[suffix]])
     except UnidentifiedImageError:
         raise BadInputError(f"{name}: is not a {FORMATS[suffix]} image") from None
-    except (OSError, SyntaxError, ValueError, PillowImage.DecompressionBombError) as error:
-        raise BadInputError(f"{name}: cannot be read ({error})") from error
+    except Exception as error:  # of any kind: the bytes are anybody's
+        raise BadInputError(f"{name}: cannot be read ({one_line(error)})") from error
     if image.width * image.height > MAX_PIXELS:
         size = f"{image.width}x{image.height}"
         raise BadInputError(f"{name}: {size} pixels are more than {MAX_PIXELS:,}")
@@ -95,7 +113,9 @@ def decode_image(data: bytes, name: str) -> Image:
     Raises:
         BadInputError: If the bytes are cut, corrupt, or of a kind that cannot be kept whole.
     """
-    return to_rgb(ImageOps.exif_transpose(load_image(data, name)), name)
+    image = load_image(data, name)
+    with refusing_what_is_corrupt(name):
+        return to_rgb(ImageOps.exif_transpose(image), name)
 
 
 def load_image(data: bytes, name: str, *, deep: bool = False) -> PillowImage.Image:
@@ -107,10 +127,8 @@ def load_image(data: bytes, name: str, *, deep: bool = False) -> PillowImage.Ima
     image = open_image(io.BytesIO(data), name, deep=deep)
     if _is_cut(data, str(image.format)):
         raise BadInputError(f"{name}: is cut off")
-    try:
+    with refusing_what_is_corrupt(name):
         image.load()
-    except (OSError, SyntaxError, ValueError) as error:
-        raise BadInputError(f"{name}: is corrupt or cut off ({error})") from error
     return image
 
 
@@ -159,7 +177,8 @@ def decode_depth(data: bytes, name: str) -> Depth:
         BadInputError: If the bytes are cut or corrupt, or the image has colours.
     """
     image = load_image(data, name)
-    grey = np.asarray(image)
+    with refusing_what_is_corrupt(name):
+        grey = np.asarray(image)
     white = {"L": 255, "I;16": 65535, "I;16B": 65535}.get(image.mode)
     if white is None:
         raise BadInputError(f"{name}: a depth map is grey, of 8 or 16 bits, not {image.mode}")
@@ -227,7 +246,8 @@ class ImageFile:
     def size(self) -> tuple[int, int]:
         with self.path.open("rb") as file:
             image = open_image(file, str(self.path))
-            turned = image.getexif().get(ExifTags.Base.Orientation, 1) >= 5
+            with refusing_what_is_corrupt(str(self.path)):
+                turned = image.getexif().get(ExifTags.Base.Orientation, 1) >= 5
         return (image.width, image.height) if turned else (image.height, image.width)
 
 

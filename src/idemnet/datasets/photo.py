@@ -26,7 +26,14 @@ from PIL import ExifTags
 from PIL import Image as PillowImage
 from PIL.TiffImagePlugin import TiffImageFile
 
-from idemnet.datasets.images import FORMATS, encode_png, load_image, open_image, png_chunk
+from idemnet.datasets.images import (
+    FORMATS,
+    encode_png,
+    load_image,
+    open_image,
+    png_chunk,
+    refusing_what_is_corrupt,
+)
 from idemnet.errors import BadInputError
 from idemnet.photos import Metadata, Photo
 
@@ -109,23 +116,24 @@ def decode_photo(data: bytes, name: str) -> Photo:
         BadInputError: If it is cut, corrupt, or of a kind that cannot be given back as it was.
     """
     image = load_image(data, name, deep=True)
-    pages = getattr(image, "n_frames", 1)
-    if pages > 1:
-        raise BadInputError(f"{name}: has {pages} pages, give one picture at a time")
-    exif = image.getexif()
-    turn = exif.get(ExifTags.Base.Orientation, UPRIGHT)
-    metadata = Metadata(
-        exif=_upright(exif),
-        icc=image.info.get("icc_profile"),
-        dpi=image.info.get("dpi"),
-    )
-    values = _decode_deep(data, image, name)
-    if values is None:
-        values = _decodeto_eight_bits(image, name)
-    return _photo(_turn(values, turn), metadata)
+    with refusing_what_is_corrupt(name):
+        pages = getattr(image, "n_frames", 1)
+        if pages > 1:
+            raise BadInputError(f"{name}: has {pages} pages, give one picture at a time")
+        exif = image.getexif()
+        turn = exif.get(ExifTags.Base.Orientation, UPRIGHT)
+        metadata = Metadata(
+            exif=_upright(exif),
+            icc=image.info.get("icc_profile"),
+            dpi=image.info.get("dpi"),
+        )
+        values = _decode_deep(data, image, name)
+        if values is None:
+            values = _decode_to_eight_bits(image, name)
+        return _photo(_turn(values, turn), metadata)
 
 
-def _decodeto_eight_bits(image: PillowImage.Image, name: str) -> NDArray[Any]:
+def _decode_to_eight_bits(image: PillowImage.Image, name: str) -> NDArray[Any]:
     if image.mode not in ("RGB", "RGBA", "L", "LA", "P", "PA", "1"):
         raise BadInputError(f"{name}: colour mode {image.mode} is not supported, convert it to RGB")
     if "transparency" in image.info or image.mode == "PA":
@@ -138,12 +146,9 @@ def _decodeto_eight_bits(image: PillowImage.Image, name: str) -> NDArray[Any]:
 def _decode_deep(data: bytes, image: PillowImage.Image, name: str) -> NDArray[Any] | None:
     """Read 16 bits, which Pillow does not where there are colours; None for 8 bits."""
     if image.format == "TIFF":
-        try:
-            with tifffile.TiffFile(io.BytesIO(data)) as file:
-                page = file.pages.first
-                deep = np.asarray(page.asarray()) if page.dtype == np.uint16 else None
-        except (tifffile.TiffFileError, ValueError, OSError, RuntimeError) as error:
-            raise BadInputError(f"{name}: is corrupt or cut off ({error})") from error
+        with tifffile.TiffFile(io.BytesIO(data)) as file:
+            page = file.pages.first
+            deep = np.asarray(page.asarray()) if page.dtype == np.uint16 else None
         if deep is not None and deep.shape[:2] != (image.height, image.width):
             raise BadInputError(f"{name}: colours one after the other are not supported")
         return deep

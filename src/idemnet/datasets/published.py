@@ -104,6 +104,7 @@ def publish(
 ) -> None:
     """Make what the recipe describes and publish it, unless it is already there."""
     if published_fingerprint(folder) == recipe.fingerprint:
+        remove_leftovers(folder)
         logger.info("%s: unchanged, nothing to do", shown(folder))
         return
     started = time.monotonic()
@@ -123,6 +124,9 @@ def publish(
         "files": dict(entries),
         "about": dict(plan.about),
     }
+    for stray in files.rglob(".*.tmp"):  # of a process that was killed while it wrote
+        if stray.relative_to(files).as_posix() not in entries:
+            stray.unlink()
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
     write_whole(files / MANIFEST, [text.encode()])
     move_into_place(files, folder)
@@ -143,11 +147,16 @@ def _staging(folder: Path, fingerprint: str) -> Path:
     """Find or make the place where this very result is made; what was for others is removed."""
     staging = folder.with_name(f".{folder.name}.{fingerprint[:16]}")
     (staging / "files").mkdir(parents=True, exist_ok=True)
-    of_this_folder = re.compile(rf"\.{re.escape(folder.name)}\.([0-9a-f]{{16}}|old)")
-    for other in folder.parent.iterdir():
-        if other != staging and of_this_folder.fullmatch(other.name):
-            shutil.rmtree(other)
+    remove_leftovers(folder, but=staging)
     return staging
+
+
+def remove_leftovers(folder: Path, but: Path | None = None) -> None:
+    """Remove what killed runs have left beside a folder: results half made, and those replaced."""
+    of_this_folder = re.compile(rf"\.{re.escape(folder.name)}\.([0-9a-f]{{16}}|old|new)")
+    for other in folder.parent.iterdir():
+        if other != but and of_this_folder.fullmatch(other.name):
+            shutil.rmtree(other)
 
 
 def _point_at(root: Path, folder: Path) -> str:

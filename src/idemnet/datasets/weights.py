@@ -13,7 +13,7 @@ from torch import Tensor
 
 from idemnet.datasets.files import shown, write_whole
 from idemnet.datasets.folder import DatasetFolder
-from idemnet.datasets.published import move_into_place
+from idemnet.datasets.published import move_into_place, remove_leftovers
 from idemnet.errors import BadInputError
 from idemnet.models.packing import CARD, HISTORY, WEIGHTS, pack
 from idemnet.recipes import TrainedModel
@@ -40,12 +40,13 @@ def write_weights(folder: Path, trained: TrainedModel) -> None:
     """Publish weights, card and history together, in place of the folder that was there."""
     files = pack(trained)
     card = folder / CARD
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(folder)
     if card.is_file() and card.read_bytes() == files[CARD]:
         logger.info("%s: unchanged, nothing to do", shown(folder))
         return
     staging = folder.with_name(f".{folder.name}.new")
-    shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir(parents=True)
+    staging.mkdir()
     try:
         for name, content in files.items():
             write_whole(staging / name, [content])
@@ -67,7 +68,7 @@ def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         card: dict[str, Any] = json.loads(card_path.read_bytes())
         expected = card["sha256"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise BadInputError(f"{shown(card_path)}: is not a card of weights") from None
     data = path.read_bytes()
     found = hashlib.sha256(data).hexdigest()

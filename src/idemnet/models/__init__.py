@@ -20,8 +20,17 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str) ->
     """Put weights into a network.
 
     Raises:
-        BadInputError: If they are not exactly the network's; says which are missing, too much, or
-            of another shape.
+        BadInputError: If they are not exactly the network's.
+    """
+    check_weights(model, weights, where)
+    model.load_state_dict(dict(weights))
+
+
+def check_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str) -> None:
+    """See that weights are exactly the network's.
+
+    Raises:
+        BadInputError: If not; says which are missing, too much, or of another shape.
     """
     own = model.state_dict()
     faults = [f"{name} is missing" for name in own if name not in weights]
@@ -34,4 +43,3 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str) ->
     if faults:
         more = f" and {len(faults) - 5} more" if len(faults) > 5 else ""
         raise BadInputError(f"{where}: does not fit the network: {'; '.join(faults[:5])}{more}")
-    model.load_state_dict(dict(weights))
