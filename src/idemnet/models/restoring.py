@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from idemnet.errors import BadInputError
 from idemnet.models.memory import restoring_memory
-from idemnet.models.tiling import Restore, restored_bands
-from idemnet.parameters import RestoreParameters
+from idemnet.models.reach import find_overlap
+from idemnet.models.tiling import Restore, fits, restored_bands, tile_shape
+from idemnet.parameters import RestoreParameters, TilingParameters
 
 Pixels = NDArray[Any]
 """(height, width, 3), RGB: uint8, uint16, or floats of which 1 is white."""
@@ -65,8 +66,8 @@ def _run(
 
     results: list[Pixels] = []
     top = 0
-    tiling = {"tile": how.tile, "overlap": how.tile_overlap}
-    for band in restored_bands(network, read, height, width, **tiling):
+    overlap = how.tile_overlap or 0
+    for band in restored_bands(network, read, height, width, tile=how.tile, overlap=overlap):
         results = results or [np.empty(pixels.shape, kind) for _ in band]
         bottom = top + band.shape[-2]
         for result, image in zip(results, band, strict=True):
@@ -85,18 +86,32 @@ def _white(kind: np.dtype[Any]) -> float:
 def _fit(
     model: nn.Module, pixels: Pixels, how: RestoreParameters, device: str, results: int
 ) -> RestoreParameters:
-    """Make tiles small enough to be restored beside all that is, or will be, in memory."""
+    """Settle how tiles overlap, and make them small enough for all that is, or will be, in memory.
+
+    Without a limit and for pictures that are no larger than a tile there is nothing to settle.
+    """
+    height, width = pixels.shape[:2]
+    if how.memory is None and fits(height, width, how.tile):
+        return how
+    overlap = tile_overlap(model, how, device)
+    how = how.model_copy(update={"tile_overlap": overlap})
     if how.memory is None:
         return how
     used = psutil.Process().memory_info().rss if device == "cpu" else 0
     beside = used + results + pixels.nbytes  # the last of these is a result being encoded
-    height, width = pixels.shape[:2]
-    for tile in range(how.tile, how.tile_overlap, -TILE_STEP):
-        band = 2 * 4 * 3 * min(tile, height) * width
-        needed = beside + band + restoring_memory(model, min(tile, height), min(tile, width))
+    for tile in range(how.tile, overlap, -TILE_STEP):
+        tall, wide = tile_shape(height, width, tile, overlap)
+        needed = beside + 2 * 4 * 3 * tall * width + restoring_memory(model, tall, wide)
         if needed <= how.memory:
             return how.model_copy(update={"tile": tile})
     raise BadInputError(
         f"restoring {width}x{height} takes {needed / 1e6:.0f} MB of memory, and "
         f"{how.memory / 1e6:.0f} are allowed"
     )
+
+
+def tile_overlap(model: nn.Module, how: TilingParameters, device: str) -> int:
+    """Give what tiles share: as asked, or as far as the network was found to see."""
+    if how.tile_overlap is not None:
+        return how.tile_overlap
+    return min(find_overlap(model, device), how.tile // 2)
