@@ -220,15 +220,15 @@ class TrainParameters(Parameters):
 class TilingParameters(Parameters):
     """How pictures that are too large to be restored at once are cut up."""
 
-    tile: Annotated[int, Field(ge=64, le=32768)] = 512
-    """Larger images are restored in tiles of at most this many pixels a side."""
-    tile_overlap: Annotated[int, Field(ge=0, le=1024)] = 64
-    """Pixels that neighbouring tiles share, across which one fades into the next; how far
-    networks see, and what tiles change, is measured by benchmarks/tiling.py."""
+    tile: Annotated[int, Field(ge=64, le=32768)] = 528
+    """Images of more pixels than a square of this side are restored in tiles of at most as many."""
+    tile_overlap: Annotated[int, Field(ge=0, le=1024)] | None = None
+    """Pixels that neighbouring tiles share. `null`: as many as the network needs, which is measured
+    when it first has to restore in tiles (idemnet.models.reach)."""
 
     @model_validator(mode="after")
     def _tiles_get_on(self) -> Self:
-        if self.tile_overlap >= self.tile:
+        if self.tile_overlap is not None and self.tile_overlap >= self.tile:
             raise ValueError(f"tile_overlap = {self.tile_overlap} must be below tile = {self.tile}")
         return self
 

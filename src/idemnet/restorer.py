@@ -48,8 +48,8 @@ class Restorer:
         weights: str | Path = "deblur",
         *,
         passes: int = 1,
-        tile: int = 512,
-        tile_overlap: int = 64,
+        tile: int = 528,
+        tile_overlap: int | None = None,
         memory: int | str | None = None,
         device: str = "auto",
     ) -> Self:
@@ -59,8 +59,9 @@ class Restorer:
             weights: A task (`deblur`, `dehaze`, `derain`), the path of a weights.safetensors or of
                 its folder, or `mlflow:NAME@ALIAS`.
             passes: Restorations one after the other; one is enough for an idempotent network.
-            tile: Larger pictures are restored in tiles of at most this many pixels a side.
-            tile_overlap: Pixels that neighbouring tiles share.
+            tile: Pictures of more pixels than a square of this side are restored in tiles.
+            tile_overlap: Pixels that neighbouring tiles share; by default measured, so that tiles
+                cannot be seen.
             memory: What the process may take, in bytes or as `2GB`; tiles become as small as
                 needed.
             device: `auto`, `cuda`, `mps` or `cpu`.

@@ -5,13 +5,16 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 from torch.nn.functional import avg_pool2d
 
 from idemnet import Restorer
 from idemnet.data_parameters import SceneParameters
 from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.imaging.scenes import render_frames
-from idemnet.models.tiling import SQUARE, restore_in_tiles, tile_starts
+from idemnet.models.idempotent import IdempotentNet
+from idemnet.models.reach import find_overlap, measure_reach
+from idemnet.models.tiling import FADE, SQUARE, restore_in_tiles, tile_shape, tile_starts
 
 
 @given(st.integers(1, 300), st.integers(2, 90), st.integers(0, 89))
@@ -35,12 +38,12 @@ def test_what_is_not_changed_comes_back_as_it_was(height, width, tile, overlap):
     sizes = []
 
     def restore(part):
-        sizes.append(max(part.shape[-2:]))
+        sizes.append(part[0, 0].numel())
         return torch.cat([part, 2 * part])  # as many images as it likes
 
     restored = restore_in_tiles(restore, image, tile=tile, overlap=overlap)
     torch.testing.assert_close(restored, torch.cat([image, 2 * image]))
-    assert max(sizes) <= tile
+    assert max(sizes) <= tile**2
 
 
 def test_what_looks_around_leaves_no_seam():
@@ -55,6 +58,36 @@ def test_what_looks_around_leaves_no_seam():
     # At a tile's edge the filter sees half of its window; fading gives that next to no weight.
     assert (tiled - whole).abs().max() < 0.02
     assert (bare - whole).abs().max() > 0.1
+
+
+def test_tiles_share_as_little_as_they_can():
+    assert tile_shape(720, 1280, tile=528, overlap=72) == (400, 680)  # two by two, not by three
+    assert tile_shape(100, 9000, tile=512, overlap=64)[0] == 100  # a panorama is cut one way only
+    assert tile_shape(500, 500, tile=512, overlap=64) == (500, 500)
+
+
+@pytest.mark.parametrize("radius", [0, 3, 20])
+def test_the_overlap_is_twice_what_a_network_is_found_to_see(radius):
+    """A filter whose radius is known is the oracle."""
+    spread = nn.Conv2d(3, 3, 2 * radius + 1, padding=radius, groups=3, bias=False)
+    nn.init.constant_(spread.weight, 1 / (2 * radius + 1) ** 2)
+    reach = measure_reach(spread, "cpu")
+    assert radius - 1 <= reach <= radius  # the last column may be too faint to be seen
+    assert find_overlap(spread, "cpu") == 2 * reach + FADE
+
+
+def test_tiles_of_a_network_that_sees_far_cannot_be_told_either(blurred_scene):
+    """Six iterations with memory, and weights that change pixels far more than trained ones."""
+    torch.manual_seed(0)
+    network = IdempotentNet(width=8, iterations=6, residual_scale=0.05).eval()
+    image = torch.from_numpy(blurred_scene).permute(2, 0, 1)[None]
+    with torch.inference_mode():
+        whole = network(image)
+        overlap = find_overlap(network, "cpu")
+        tiled = restore_in_tiles(network, image, tile=224, overlap=overlap)
+        narrow = restore_in_tiles(network, image, tile=224, overlap=FADE)
+    assert 255 * (whole - image).abs().mean() > 1
+    assert 255 * (tiled - whole).abs().max() < 0.5 < 255 * (narrow - whole).abs().max()
 
 
 def test_a_picture_that_fits_is_not_cut():

@@ -15,8 +15,9 @@ from idemnet.evaluation.parallel import map_in_threads
 from idemnet.evaluation.protocols import PROTOCOLS
 from idemnet.machine import cores
 from idemnet.models.network import Network
+from idemnet.models.restoring import tile_overlap
 from idemnet.models.shortage import advising
-from idemnet.models.tiling import restore_in_tiles
+from idemnet.models.tiling import fits, restore_in_tiles
 from idemnet.parameters import EvaluateParameters
 from idemnet.recipes import Pair
 
@@ -60,7 +61,8 @@ class EvaluationJob:
         workers = min(cores(), AT_ONCE)
         torch.set_num_threads(max(1, cores() // workers))
         rest = [name for name in wanted if name != COST]
-        work = partial(self._work, partial(self._restore, model, threading.Lock()))
+        restore = partial(self._restore, model, self._overlap(model), threading.Lock())
+        work = partial(self._work, restore)
         yield from zip(rest, map_in_threads(work, rest, workers), strict=True)
 
     def _work(self, restore: Callable[[Tensor], Tensor], name: str) -> Any:
@@ -73,14 +75,19 @@ class EvaluationJob:
             protocol = PROTOCOLS[self.parameters.protocol]
             return measure(pair, restore, protocol, self.parameters, self.device, detailed=detailed)
 
-    def _restore(self, model: Any, turn: threading.Lock, image: Tensor) -> Tensor:
+    def _overlap(self, model: torch.nn.Module) -> int:
+        """Give what tiles share, measured only where there will be some."""
+        whole = all(fits(pair.height, pair.width, self.parameters.tile) for pair in self.pairs)
+        return 0 if whole else tile_overlap(model, self.parameters, self.device)
+
+    def _restore(self, model: Any, overlap: int, turn: threading.Lock, image: Tensor) -> Tensor:
         """Give every iteration's image, (N, 3, H, W)."""
         tiled = partial(
             restore_in_tiles,
             lambda part: torch.cat(model.iterate(part)),
             image,
             tile=self.parameters.tile,
-            overlap=self.parameters.tile_overlap,
+            overlap=overlap,
         )
         if self.device == "cpu":
             return tiled()

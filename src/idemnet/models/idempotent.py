@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from idemnet.models.blocks import ResidualBlock, conv, deconv, shuffles
+from idemnet.models.blocks import ResidualBlock, conv, deconv, relu, shuffles
 from idemnet.models.padding import crop, pad_to_multiple
 
 RecurrenceTap = Literal["residual", "upsample"]
@@ -77,7 +77,7 @@ class CodeRecurrence(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         # Not in the paper's text, but needed for its count of parameters.
-        self.project = nn.Sequential(conv(channels, channels), nn.ReLU())
+        self.project = nn.Sequential(conv(channels, channels), relu())
         self.gru = ConvGRU(channels)
 
     def forward(self, code: Tensor, memory: Memory | None) -> Tensor:
@@ -92,12 +92,12 @@ class FusingBlock(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.body = nn.Sequential(
-            conv(2 * channels, 2 * channels), nn.ReLU(), conv(2 * channels, channels)
+            conv(2 * channels, 2 * channels), relu(), conv(2 * channels, channels)
         )
 
     def forward(self, upsampled: Tensor, skipped: Tensor) -> Tensor:
         residual: Tensor = self.body(torch.cat([upsampled, skipped], 1))
-        return upsampled + residual
+        return residual.add_(upsampled)
 
 
 class Decoder(nn.Module):

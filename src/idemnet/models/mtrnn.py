@@ -18,7 +18,7 @@ from idemnet.models.padding import crop, pad_to_multiple
 MEAN = (0.4488, 0.4371, 0.4040)
 """Of red, green and blue, as MT-RNN subtracts it; its images are in 0-255."""
 
-leaky = partial(nn.LeakyReLU, 0.1)
+leaky = partial(nn.LeakyReLU, 0.1, inplace=True)
 
 
 class Memory(NamedTuple):

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 
 from idemnet.errors import BadInputError
 from idemnet.models.memory import restoring_memory
+from idemnet.models.reach import find_overlap
 from idemnet.models.shortage import advising
-from idemnet.models.tiling import Restore, restored_bands
-from idemnet.parameters import RestoreParameters
+from idemnet.models.tiling import Restore, fits, restored_bands, tile_shape
+from idemnet.parameters import RestoreParameters, TilingParameters
 
 Pixels = NDArray[Any]
 """(height, width, 3), RGB: uint8, uint16, or floats of which 1 is white."""
@@ -82,8 +83,8 @@ def _run_in_bands(
 
     results: list[Pixels] = []
     top = 0
-    tiling = {"tile": how.tile, "overlap": how.tile_overlap}
-    for band in restored_bands(network, read, height, width, **tiling):
+    overlap = how.tile_overlap or 0
+    for band in restored_bands(network, read, height, width, tile=how.tile, overlap=overlap):
         if not band.isfinite().all():
             raise BadInputError("the network gives values that are not finite numbers")
         results = results or [np.empty(pixels.shape, kind) for _ in band]
@@ -104,7 +105,15 @@ def _white(kind: np.dtype[Any]) -> float:
 def _fit(
     model: nn.Module, pixels: Pixels, how: RestoreParameters, device: str, results: int
 ) -> RestoreParameters:
-    """Make tiles small enough to be restored beside all that is, or will be, in memory."""
+    """Settle how tiles overlap, and make them small enough for all that is, or will be, in memory.
+
+    Without a limit and for pictures that are no larger than a tile there is nothing to settle.
+    """
+    height, width = pixels.shape[:2]
+    if how.memory is None and fits(height, width, how.tile):
+        return how
+    overlap = tile_overlap(model, how, device)
+    how = how.model_copy(update={"tile_overlap": overlap})
     if how.memory is None:
         return how
     fitting = _FITTING.setdefault(model, {})
@@ -119,14 +128,15 @@ def _find_tile(
 ) -> RestoreParameters:
     used = psutil.Process().memory_info().rss if device == "cpu" else 0
     height, width = pixels.shape[:2]
+    overlap = how.tile_overlap or 0
 
     def needed(tile: int) -> int:
-        band = 2 * 4 * 3 * min(tile, height) * width
-        network = restoring_memory(model, min(tile, height), min(tile, width))
-        return int(used + results + band + network)
+        tall, wide = tile_shape(height, width, tile, overlap)
+        band = 2 * 4 * 3 * tall * width
+        return int(used + results + band + restoring_memory(model, tall, wide))
 
     allowed = int(how.memory or 0)
-    tiles = range(how.tile, how.tile_overlap, -TILE_STEP)
+    tiles = range(how.tile, overlap, -TILE_STEP)
     place = bisect_left(tiles, True, key=lambda tile: needed(tile) <= allowed)
     if place == len(tiles):
         raise BadInputError(
@@ -134,3 +144,10 @@ def _find_tile(
             f"{allowed / 1e6:.0f} are allowed"
         )
     return how.model_copy(update={"tile": tiles[place]})
+
+
+def tile_overlap(model: nn.Module, how: TilingParameters, device: str) -> int:
+    """Give what tiles share: as asked, or as far as the network was found to see."""
+    if how.tile_overlap is not None:
+        return how.tile_overlap
+    return min(find_overlap(model, device), how.tile // 2)
