@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 
 import pytest
 import yaml
@@ -161,3 +162,13 @@ def test_data_never_becomes_code():
         cwd=REPOSITORY, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert found.stdout == ""
+
+
+def test_data_steps_do_not_wait_for_torch():
+    """Importing it takes longer than all else that a run begins with."""
+    code = (
+        "import sys; from idemnet.pipeline_registry import register_pipelines;"
+        "assert 'train_deblur' in register_pipelines(); print('torch' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout == "False\n"

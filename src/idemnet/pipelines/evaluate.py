@@ -5,10 +5,7 @@ from functools import partial, update_wrapper
 from importlib.metadata import version
 
 from idemnet.errors import BadInputError
-from idemnet.evaluation.job import EvaluationJob
 from idemnet.evaluation.protocols import check_fits
-from idemnet.models.device import choose_device
-from idemnet.models.network import Network
 from idemnet.parameters import EvaluateParameters
 from idemnet.recipes import Job, Pairs, Plan, Recipe, TrainedModel, fingerprint
 
@@ -24,6 +21,11 @@ def evaluate(
         BadInputError: If the protocol does not fit, the weights are another task's, or there is
             nothing to test on.
     """
+    # torch takes seconds, which data steps do not wait for.
+    from idemnet.evaluation.job import EvaluationJob  # noqa: PLC0415
+    from idemnet.models.device import choose_device  # noqa: PLC0415
+    from idemnet.models.network import Network  # noqa: PLC0415
+
     check_fits(parameters.protocol, task, forced=parameters.force_protocol)
     card = trained.card
     if card["task"] != task:

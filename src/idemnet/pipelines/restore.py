@@ -4,14 +4,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, update_wrapper
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from idemnet.errors import BadInputError
-from idemnet.models.device import choose_device
-from idemnet.models.network import Network
-from idemnet.models.restoring import restore
 from idemnet.parameters import RestoreParameters
 from idemnet.photos import Inbox, LazyPhoto, Photo
 from idemnet.recipes import Job, Plan, Recipe, TrainedModel, fingerprint
+
+if TYPE_CHECKING:
+    from idemnet.models.network import Network
 
 VERSION = 1
 
@@ -21,12 +22,14 @@ class RestoreJob:
     """Pictures to restore, and what with."""
 
     pictures: Mapping[str, LazyPhoto]
-    network: Network
+    network: "Network"
     how: RestoreParameters
     device: str
 
     def make(self, wanted: Collection[str]) -> Iterator[tuple[str, Photo]]:
         """Give each picture when it is ready."""
+        from idemnet.models.restoring import restore  # noqa: PLC0415
+
         model = self.network.build(self.device)
         for name in wanted:
             photo = self.pictures[name]()
@@ -41,6 +44,10 @@ def restore_inbox(
     Raises:
         BadInputError: If there is none, or the weights are another task's.
     """
+    # torch takes seconds, which data steps do not wait for.
+    from idemnet.models.device import choose_device  # noqa: PLC0415
+    from idemnet.models.network import Network  # noqa: PLC0415
+
     card = trained.card
     if card["task"] != task:
         raise BadInputError(f"the weights are for task '{card['task']}', not '{task}'")

@@ -8,7 +8,6 @@ from kedro.pipeline import Pipeline, node
 
 from idemnet.errors import BadInputError
 from idemnet.parameters import EvaluateParameters, TrainParameters
-from idemnet.pipelines.cells import Study
 from idemnet.pipelines.download import download
 from idemnet.pipelines.pairs import plan_ready_pairs
 from idemnet.recipes import (
@@ -44,6 +43,8 @@ def run_study(
     task: str,
 ) -> StudyResults:
     """Train and evaluate every cell with every seed; one that fails does not stop the others."""
+    from idemnet.pipelines.cells import Study  # noqa: PLC0415  # torch takes seconds
+
     cells = Study(
         name, task, study, pairs, patches, train, evaluate, checkpoints, tracker, evaluations,
         recorder,

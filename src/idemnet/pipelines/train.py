@@ -5,9 +5,6 @@ from functools import partial, update_wrapper
 
 from idemnet.parameters import TrainParameters
 from idemnet.recipes import CheckpointStore, Patches, Tracker, TrainedModel
-from idemnet.training.job import TrainingJob
-from idemnet.training.launch import run_team
-from idemnet.training.result import describe
 
 
 def train(
@@ -24,6 +21,11 @@ def train(
         BadInputError: If the device is not there, or there is not enough to train on.
         RuntimeError: If the loss is not finite, or a training process died.
     """
+    # torch takes seconds, which data steps do not wait for.
+    from idemnet.training.job import TrainingJob  # noqa: PLC0415
+    from idemnet.training.launch import run_team  # noqa: PLC0415
+    from idemnet.training.result import describe  # noqa: PLC0415
+
     job = TrainingJob(task, parameters, patches, checkpoints, tracker)
     job.check()
     run_team(job)
