@@ -1,6 +1,8 @@
 """The two graphs agree, and the repository holds what it should."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 import yaml
@@ -151,3 +153,13 @@ def test_the_paper_environment_trains_with_the_defaults_which_are_the_paper_s():
 def test_no_parameter_file_has_anchors_which_dvc_would_ignore():
     for path in (REPOSITORY / "conf").rglob("*.yml"):
         assert not re.search(r"^[^#]*:\s*[&*]\w", path.read_text(), re.MULTILINE), path
+
+
+def test_data_steps_do_not_wait_for_torch():
+    """Importing it takes longer than all else that a run begins with."""
+    code = (
+        "import sys; from idemnet.pipeline_registry import register_pipelines;"
+        "assert 'train_deblur' in register_pipelines(); print('torch' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout == "False\n"

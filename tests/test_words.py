@@ -103,6 +103,9 @@ def place(trained, tmp_path_factory) -> Project:
     venv.create(folder.parent / "fresh", with_pip=True)
     # Dependencies are those of the tests; what pip installs is idemnet.
     [site] = (folder.parent / "fresh/lib").glob("python*/site-packages")
+    for old in (*site.glob("setuptools*"), site / "pkg_resources", site / "_distutils_hack"):
+        shutil.rmtree(old, ignore_errors=True)  # Python 3.11 brings one that is too old to build
+    (site / "distutils-precedence.pth").unlink(missing_ok=True)
     (site / "tests.pth").write_text(sysconfig.get_path("purelib"))
     (folder / ".venv/bin").parent.mkdir()
     (folder / ".venv/bin").symlink_to(BIN)

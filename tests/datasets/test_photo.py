@@ -1,6 +1,7 @@
 """A picture comes back with its depth, transparency, metadata and colours, and upright."""
 
 import io
+import re
 from dataclasses import replace
 
 import cv2
@@ -10,7 +11,7 @@ import tifffile
 from PIL import ExifTags, ImageCms, ImageOps
 from PIL import Image as PillowImage
 
-from idemnet.datasets.photo import decode_photo, encode_photo
+from idemnet.datasets.photo import PhotoFile, decode_photo, encode_photo
 from idemnet.errors import BadInputError
 
 RNG = np.random.default_rng(0)
@@ -160,3 +161,22 @@ def test_what_cannot_be_given_back_is_refused():
         decode_photo(whole[:-100], "a.png")
     with pytest.raises(BadInputError, match="is none of"):
         encode_photo(decode_photo(whole, "a.png"), ".gif")
+
+
+def test_a_picture_for_which_memory_is_too_short_is_refused_by_its_header(tmp_path):
+    """What it says grows with depth and transparency; nothing is decoded, not even a cut file."""
+    shallow = RNG.integers(0, 256, (1000, 2000, 3), np.uint8)
+    deep = np.zeros((1000, 2000, 4), np.uint16)
+    cv2.imwrite(str(tmp_path / "a.png"), shallow)
+    cv2.imwrite(str(tmp_path / "deep.png"), deep)
+    tifffile.imwrite(tmp_path / "deep.tif", deep, photometric="rgb", extrasamples=["unassalpha"])
+    (tmp_path / "a.png").write_bytes((tmp_path / "a.png").read_bytes()[:5000])
+    needed = {}
+    for name in ("a.png", "deep.png", "deep.tif"):
+        with pytest.raises(BadInputError) as refused:
+            PhotoFile(tmp_path / name, memory=1_000_000)()
+        said = rf"{name}: to read and write 2000x1000 takes (\d+) MB of memory, and 1 are allowed"
+        needed[name] = int(re.search(said, str(refused.value))[1])
+    assert needed["deep.png"] - needed["a.png"] == pytest.approx(9 * 2 * (8 - 3), abs=10)
+    assert needed["deep.tif"] == pytest.approx(needed["deep.png"], abs=10)
+    assert PhotoFile(tmp_path / "deep.png", memory=16_000_000_000)().pixels.dtype == np.uint16

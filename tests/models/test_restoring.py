@@ -1,0 +1,51 @@
+"""Pictures are cut into tiles as large as memory allows."""
+
+import numpy as np
+import psutil
+import pytest
+
+from idemnet.errors import BadInputError
+from idemnet.models import IdempotentNet, restoring
+from idemnet.models.memory import restoring_memory
+from idemnet.parameters import RestoreParameters
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Sizes for which memory was counted."""
+    sizes = []
+
+    def count(model, height, width):
+        sizes.append((height, width))
+        return restoring_memory(model, height, width)
+
+    monkeypatch.setattr(restoring, "restoring_memory", count)
+    return sizes
+
+
+def test_tiles_are_chosen_once_for_pictures_of_one_size(counted):
+    model = IdempotentNet(width=2, iterations=1).eval()
+    how = RestoreParameters(memory="8GB", tile=256)
+    for height in (300, 300, 310, 300):
+        picture = np.zeros((height, 200, 3), np.uint8)
+        assert restoring.restore(model, picture, how, "cpu").shape == picture.shape
+    tried = len(counted)
+    assert 0 < tried <= 8  # of 6 tiles each, halved
+    restoring.restore(model, np.zeros((310, 200, 3), np.uint8), how, "cpu")
+    assert len(counted) == tried
+
+
+def test_the_largest_tile_that_fits_is_taken(monkeypatch):
+    model = IdempotentNet(width=16, iterations=1).eval()
+    picture = np.zeros((600, 600, 3), np.uint8)
+    used = psutil.Process().memory_info().rss
+    monkeypatch.setattr(psutil.Process, "memory_info", lambda _: type("Used", (), {"rss": used}))
+
+    def needed(tile):
+        return used + picture.nbytes + 2 * 4 * 3 * tile * 600 + restoring_memory(model, tile, tile)
+
+    for tile in (512, 288, 96):
+        how = RestoreParameters(memory=needed(tile))
+        assert restoring._fit(model, picture, how, "cpu", picture.nbytes).tile == tile
+    with pytest.raises(BadInputError, match=r"restoring 600x600 takes \d+ MB of memory, and"):
+        restoring._fit(model, picture, RestoreParameters(memory=used), "cpu", picture.nbytes)
