@@ -13,7 +13,7 @@ from idemnet.training.launch import create_state, run_team
 from idemnet.training.loader import open_loader
 from idemnet.training.loop import Objective, update
 
-from ..training.tiny import RandomPatches, Record, digest, make_job
+from ..training.tiny import RandomPatches, Record, digest, make_job, run_apart
 
 CASES = {
     "NaN in an image": (RandomPatches(poison="nan", after=4 * 4), {}, 4, "loss nan, gradient nan"),
@@ -64,8 +64,7 @@ def test_mlflow_has_the_run_as_failed(tmp_path, monkeypatch):
     runs = str(tmp_path / "data/runs/deblur")
     tracker = TrackerDataset(runs, {"deblur": "tiny"}).load()
     job = make_job(tmp_path, RandomPatches(poison="nan", after=4 * 4), tracker)
-    with pytest.raises(RuntimeError, match="in epoch 1, step 4"):
-        run_team(job)
+    assert run_apart(run_team, job) == 1
     [journal] = tmp_path.rglob("journal")
     upload(journal, tracking_uri("", tmp_path), tracker.experiment)  # what there was no time for
     with sqlite3.connect(tmp_path / "mlflow.db") as store:
