@@ -13,7 +13,10 @@ from ..training.tiny import STEPS, RandomPatches, make_job, trained
 
 CHANGES = {
     "learning_rate": ({"learning_rate": 2e-3}, "train.learning_rate = 0.001 there, 0.002 here"),
-    "threads": ({"threads": 2}, "made_on.threads = 1 there, 2 here"),
+    "threads": (
+        {"threads": 2},
+        "made_on.threads = 1 there, 2 here; train.threads = 1 there, 2 here",
+    ),
     "data": ({}, "data = 'data' there, 'other data' here"),
 }
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kedro.io import DatasetError
 
 from idemnet.datasets.images import write_image
 from idemnet.datasets.pairs import PairsDataset
@@ -90,7 +91,7 @@ def test_killed_in_synthesis(tmp_path):
     clean.save(blurred(None))
     assert decoded(log) == [f"{number:02d}" for number in range(30)]
     pairs = PairsDataset(str(tmp_path / "pairs"), {"pairs": "set"})
-    with pytest.raises(RuntimeError, match="a worker process died"):
+    with pytest.raises(DatasetError, match="a worker process died"):
         pairs.save(blurred(17))
     assert not pairs.exists()
     [staged] = tmp_path.glob("pairs/.set.*/files")
@@ -120,7 +121,7 @@ def test_killed_in_cropping(tmp_path):
     everything = decoded(log)
     assert sorted(everything) == sorted({*everything}) and len(everything) == 12
     dataset = PatchesDataset(str(tmp_path / "patches"), {"patches": "set"})
-    with pytest.raises(RuntimeError, match="a worker process died"):
+    with pytest.raises(DatasetError, match="a worker process died"):
         dataset.save(patches(5))
     assert not dataset.exists()
     before = decoded(log)

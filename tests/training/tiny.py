@@ -60,7 +60,6 @@ DEEDS = {
     "kill while writing": die_when_the_disk_is_full,
     "memory": limit_memory,
 }
-VALUES = {"nan": np.nan, "inf": np.inf, "huge": 1e30}
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class RandomPatches:
 
     count: int = 12
     poison: str | None = None
-    """What reading does, or gives, after `after` reads of a process: of DEEDS, or VALUES."""
+    """What reading does, or gives, after `after` reads of a process: one of DEEDS, or `nan`."""
     after: int = 0
     rank: str | None = None
     reads: list[int] = field(default_factory=list)
@@ -87,8 +86,8 @@ class RandomPatches:
         clean = random.integers(0, 256, (SIZE, SIZE, 3), np.uint8)
         degraded = (clean // 2 + np.roll(clean, 1, axis=1) // 2).astype(np.uint8)
         window = np.s_[top : top + size, left : left + size]
-        if self.poison in VALUES and len(self.reads) > self.after:
-            return np.full((size, size, 3), VALUES[self.poison], np.float32), clean[window]
+        if self.poison == "nan" and len(self.reads) > self.after:
+            return np.full((size, size, 3), np.nan, np.float32), clean[window]
         return degraded[window], clean[window]
 
 

@@ -9,8 +9,8 @@ from idemnet.errors import BadInputError
 SHORTAGE = re.compile(
     r"can't allocate memory|out of memory|bad_alloc|could not create a (?:primitive|memory)", re.I
 )
-"""In the words of torch's allocators, the C++ library and oneDNN, which have no error of its own
-for it; only Python and CUDA have."""
+"""In the words of torch's allocators, the C++ library and oneDNN, which have no error of their
+own for it; only Python and CUDA have."""
 
 
 @contextmanager
