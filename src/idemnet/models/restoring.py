@@ -79,6 +79,7 @@ def _run(
                 image.clamp_(0, 1).mul_(_white(kind)).round_()
             result[top:bottom] = image.permute(1, 2, 0).cpu().numpy()
         top = bottom
+        del band, image  # the next one needs the room
     return results
 
 
