@@ -42,19 +42,20 @@ def test_a_header_that_promises_too_many_pixels_is_refused_unread(tmp_path):
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     kilobytes, message = said.split(" ", 1)
     assert int(kilobytes) < 20_000
-    assert message == f"{path}: {SIDE}x{SIDE} pixels are more than {MAX_PIXELS:,}\n"
-    with pytest.raises(BadInputError, match="pixels are more than"):
+    assert message.startswith(f"{path}: ") and "pixels" in message
+    with pytest.raises(BadInputError, match=r"bomb\.png: .*pixels"):
         decode_photo(path.read_bytes(), "bomb.png")
 
 
 def sees(network) -> int:
     """Count the pixels to the farthest one that a pixel of the result depends on."""
+    network.double()
     for tensor in network.parameters():
-        tensor.data.abs_()  # nothing cancels, nothing is cut off
-    image = torch.ones(1, 3, 400, 400, requires_grad=True)
+        tensor.data.abs_().mul_(0.1)  # nothing cancels, is cut off or saturates
+    image = torch.ones(1, 3, 320, 320, dtype=torch.float64, requires_grad=True)
     restored = network(image)
     farthest = 0
-    for at in range(200, 204):  # networks halve images twice
+    for at in range(160, 164):  # networks halve images twice
         [gradient] = torch.autograd.grad(restored[..., at, at].sum(), image, retain_graph=True)
         rows = gradient.abs().sum(dim=(0, 1, 3)).nonzero()
         farthest = max(farthest, at - int(rows[0]), int(rows[-1]) - at)
@@ -78,9 +79,9 @@ def test_tiles_are_the_whole_where_they_share_what_the_network_sees():
 
 def test_tiles_that_share_less_differ_by_less_than_can_be_seen():
     """With the weights that are shipped, which see farther than half of this overlap."""
-    picture = PHOTOGRAPHS[0]()[:300, :420] / np.float32(255)
+    picture = PHOTOGRAPHS[0]()[:200, :300] / np.float32(255)
     whole = Restorer.load("deblur", device="cpu", tile=2048)(picture)
-    tiled = Restorer.load("deblur", device="cpu", tile=192, tile_overlap=64)(picture)
+    tiled = Restorer.load("deblur", device="cpu", tile=128, tile_overlap=64)(picture)
     assert (tiled != whole).any()
     assert 10 * np.log10(1 / np.square(tiled - whole).mean()) > 50
 
@@ -115,11 +116,11 @@ def peak(weights, side: int, limit: int = 0) -> list[int]:
 
 
 def test_memory_does_not_grow_with_the_image(tmp_path):
-    arguments = {"width": 4, "iterations": 1, "downscale": 4}
+    arguments = {"width": 2, "iterations": 1, "downscale": 4}
     network = MODELS["idempotent"](**arguments, residual_scale=0.01)
     card = {"task": "deblur", "architecture": "idempotent", "arguments": arguments}
     write_weights(tmp_path / "weights", TrainedModel(network.state_dict(), card, []))
-    resident, space = peak(tmp_path / "weights", 1024)
+    resident, space = peak(tmp_path / "weights", 2048)
     limit = round(1.2 * space) + 2 * 3 * 4096**2
     larger, _ = peak(tmp_path / "weights", 4096, limit)
     assert 0.8 < larger / resident < 1.2

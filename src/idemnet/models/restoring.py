@@ -85,15 +85,16 @@ def _run_in_bands(
     top = 0
     overlap = how.tile_overlap or 0
     for band in restored_bands(network, read, height, width, tile=how.tile, overlap=overlap):
-        if not band.isfinite().all():
-            raise BadInputError("the network gives values that are not finite numbers")
         results = results or [np.empty(pixels.shape, kind) for _ in band]
         bottom = top + band.shape[-2]
+        if not all(end.isfinite() for end in band.aminmax()):
+            raise BadInputError("the network gives values that are not finite numbers")
         for result, image in zip(results, band, strict=True):
             if kind.kind == "u":
-                image = (image.clamp(0, 1) * _white(kind)).round()  # noqa: PLW2901
+                image.clamp_(0, 1).mul_(_white(kind)).round_()
             result[top:bottom] = image.permute(1, 2, 0).cpu().numpy()
         top = bottom
+        del band, image  # the next one needs the room
     return results
 
 
