@@ -3,6 +3,7 @@
 import re
 import tomllib
 from importlib import metadata
+from itertools import chain
 
 import pytest
 from packaging.requirements import Requirement
@@ -30,7 +31,7 @@ def pinned() -> dict[str, Version]:
 def allowed() -> dict[str, Version]:
     """The lowest version that pyproject.toml lets pip choose."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-    texts = project["dependencies"] + sum(project["optional-dependencies"].values(), [])
+    texts = chain(project["dependencies"], *project["optional-dependencies"].values())
     return {
         normal(one.name): Version(clause.version)
         for one in map(Requirement, texts)
