@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench clean
+.PHONY: help run test check faults bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -19,6 +19,11 @@ check: .venv/installed  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+faults: .venv/installed  ## every fault that is promised to do no harm, in full; then docs/reliability.md
+	$(BIN)/pytest tests/faults -m 'slow or not slow' -n 2 --dist loadfile --no-loadscope-reorder \
+	  --junitxml=faults.xml
+	$(BIN)/python docs/make_reliability.py
 
 bench: .venv/installed  ## the promises of speed and memory, measured as ratios
 	for script in synthesis patches prepare_memory training_step activation_checkpointing evaluation tiling; do \

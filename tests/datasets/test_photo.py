@@ -76,6 +76,14 @@ def test_sixteen_bits_of_tiff_stay_sixteen(channels):
     assert PillowImage.open(again).info.get("icc_profile", PROFILE) == PROFILE
 
 
+def test_colours_one_after_the_other_are_refused_not_mixed_up():
+    content = io.BytesIO()
+    array = RNG.integers(0, 65536, (3, 9, 13), np.uint16)
+    tifffile.imwrite(content, array, photometric="rgb", planarconfig="separate")
+    with pytest.raises(BadInputError, match="one after the other"):
+        decode_photo(content.getvalue(), "a.tif")
+
+
 @pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp", ".tif"])
 def test_metadata_and_profile_are_kept(suffix):
     exif = PillowImage.Exif()

@@ -47,6 +47,8 @@ COPIES_OF_WEBP = 14
 OPAQUE = {"JPEG", "BMP"}
 """Formats without transparency."""
 UPRIGHT = 1
+BITS, PLANES, SAMPLE_FORMAT = 258, 284, 339
+"""Tags of a TIFF file."""
 LAYOUT_TAGS = {
     254, 255, 256, 257, 258, 259, 262, 266, 273, 277, 278, 279, 282, 283, 284, 296, 317, 320, 322,
     323, 324, 325, 338, 339, 34675,
@@ -144,25 +146,30 @@ def _decode_to_eight_bits(image: PillowImage.Image, name: str) -> NDArray[Any]:
 
 
 def _decode_deep(data: bytes, image: PillowImage.Image, name: str) -> NDArray[Any] | None:
-    """Read 16 bits, which Pillow does not where there are colours; None for 8 bits."""
-    if image.format == "TIFF":
-        with tifffile.TiffFile(io.BytesIO(data)) as file:
-            page = file.pages.first
-            deep = np.asarray(page.asarray()) if page.dtype == np.uint16 else None
-        if deep is not None and deep.shape[:2] != (image.height, image.width):
-            raise BadInputError(f"{name}: colours one after the other are not supported")
-        return deep
-    if image.format == "PNG" and data[24] == 16:
-        found = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
-        if found is None:
-            raise BadInputError(f"{name}: is corrupt")
-        deep = np.asarray(found)
-        if "transparency" in image.info:
-            raise BadInputError(f"{name}: a transparent colour in 16 bits is not supported")
-        if deep.ndim == 3:
-            deep = deep[:, :, [2, 1, 0, 3][: deep.shape[2]]]
-        return deep
-    return None
+    """Read 16 bits, which Pillow does not where there are colours; None for 8 bits.
+
+    By OpenCV, which unpacks no more than a picture's size: tifffile would unpack gigabytes.
+    """
+    if not _is_deep(data, image):
+        return None
+    if isinstance(image, TiffImageFile) and image.tag_v2.get(PLANES, 1) != 1:
+        raise BadInputError(f"{name}: colours one after the other are not supported")
+    if "transparency" in image.info:
+        raise BadInputError(f"{name}: a transparent colour in 16 bits is not supported")
+    found = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    if found is None:
+        raise BadInputError(f"{name}: is corrupt")
+    deep = np.asarray(found)
+    if deep.dtype != np.uint16 or deep.shape[:2] != (image.height, image.width):
+        raise BadInputError(f"{name}: this kind of 16 bits is not supported")
+    return deep[:, :, [2, 1, 0, 3][: deep.shape[2]]] if deep.ndim == 3 else deep
+
+
+def _is_deep(data: bytes, image: PillowImage.Image) -> bool:
+    if isinstance(image, TiffImageFile):
+        whole_numbers = set(image.tag_v2.get(SAMPLE_FORMAT, (1,))) == {1}
+        return whole_numbers and set(image.tag_v2.get(BITS, ())) == {16}
+    return image.format == "PNG" and data[24] == 16
 
 
 def _photo(values: NDArray[Any], metadata: Metadata) -> Photo:
