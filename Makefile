@@ -20,9 +20,8 @@ check: .venv/installed  ## ruff, mypy --strict, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/installed  ## the promises of speed and memory, measured as ratios
-	for script in synthesis patches prepare_memory training_step activation_checkpointing evaluation tiling; do \
-	  $(BIN)/python benchmarks/$$script.py || exit 1; done
+bench: .venv/installed  ## the promises of speed and memory, measured; kept in docs/performance.md
+	$(BIN)/python benchmarks
 
 clean:  ## remove the environment and the caches; data stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -77,7 +77,7 @@ def test_the_overlap_is_twice_what_a_network_is_found_to_see(radius):
 
 
 def test_tiles_of_a_network_that_sees_far_cannot_be_told_either(blurred_scene):
-    """Six iterations with memory, and weights that change every pixel much more than trained ones."""
+    """Six iterations with memory, and weights that change pixels more than trained ones do."""
     torch.manual_seed(0)
     network = IdempotentNet(width=8, iterations=6, residual_scale=0.05).eval()
     image = torch.from_numpy(blurred_scene).permute(2, 0, 1)[None]
