@@ -44,9 +44,8 @@ def train(place: str, team: Team, threads: int) -> None:
     step()  # libraries load
     seconds = timed(lambda: [step() for _ in range(STEPS)])
     if team.leads:
-        gradients = torch.cat(
-            [one.grad.flatten() for one in model.parameters() if one.grad is not None]
-        )
+        found = [one.grad.flatten() for one in model.parameters() if one.grad is not None]
+        gradients = torch.cat(found)
         torch.save({"gradients": gradients, "rate": STEPS * BATCH / seconds}, place)
 
 

@@ -2,7 +2,7 @@
 
 import copy
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -23,9 +23,15 @@ def predict_memory(model: nn.Module, height: int, width: int) -> int:
     """Predict the bytes that restoring one image of this size takes, beside the weights."""
     described = copy.deepcopy(model).to("meta")  # shapes without values
     image = torch.empty(1, 3, height, width, device="meta")
-    with torch.no_grad(), _Storages() as storages:
-        described(image)
-    return int(SCRATCH * storages.peak)
+    with torch.no_grad():
+        return int(SCRATCH * count_alive(lambda: described(image)))
+
+
+def count_alive(work: Callable[[], object]) -> int:
+    """Give the most bytes of tensors that some work makes and that are alive at the same time."""
+    with _Storages() as storages:
+        work()
+    return storages.peak
 
 
 def restoring_memory(model: nn.Module, height: int, width: int) -> int:
