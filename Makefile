@@ -25,9 +25,8 @@ faults: .venv/installed  ## every fault that is promised to do no harm, in full;
 	  --junitxml=faults.xml
 	$(BIN)/python docs/make_reliability.py
 
-bench: .venv/installed  ## the promises of speed and memory, measured as ratios
-	for script in synthesis patches prepare_memory training_step activation_checkpointing evaluation tiling; do \
-	  $(BIN)/python benchmarks/$$script.py || exit 1; done
+bench: .venv/installed  ## the promises of speed and memory, measured; kept in docs/performance.md
+	$(BIN)/python benchmarks
 
 clean:  ## remove the environment and the caches; data stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

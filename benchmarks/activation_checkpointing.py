@@ -7,14 +7,12 @@ CPU; memory is what the process grows by during the steps, after one on a tiny i
 """
 
 import json
-import resource
-import subprocess
 import sys
 import time
-from statistics import median
 
-import psutil
 import torch
+from memory import growth, run
+from promise import Promise, note, report
 
 from idemnet.models import MODELS
 from idemnet.training.loss import idempotent_loss
@@ -28,35 +26,37 @@ def step(checkpointed: bool) -> tuple[float, float]:
     model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     small, image = torch.rand(1, 3, 16, 16), torch.rand(1, 3, SIZE, SIZE)
     torch.autograd.backward(idempotent_loss(model, small, small)["total"])  # libraries load
-    before = psutil.Process().memory_info().rss
     times = []
-    for _ in range(3):
-        begun = time.perf_counter()
-        torch.autograd.backward(idempotent_loss(model, image, image)["total"])
-        model.zero_grad()
-        times.append(time.perf_counter() - begun)
-    unit = 1 if sys.platform == "darwin" else 1024
-    highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return min(times), (highest - before) / 1e6
+
+    def steps() -> None:
+        for _ in range(3):
+            begun = time.perf_counter()
+            torch.autograd.backward(idempotent_loss(model, image, image)["total"])
+            model.zero_grad()
+            times.append(time.perf_counter() - begun)
+
+    megabytes = growth(steps)
+    return min(times), megabytes
 
 
 def measure(kind: str) -> tuple[float, float]:
-    output = subprocess.run([sys.executable, __file__, kind], capture_output=True, check=True)
-    seconds, megabytes = json.loads(output.stdout)
+    seconds, megabytes = json.loads(run(__file__, kind))
     return seconds, megabytes
 
 
 def main() -> None:
     rows = [(measure("plain"), measure("checkpointed")) for _ in range(ROUNDS)]
     for plain, checkpointed in rows:
-        print("  plain {:.2f} s, {:,.0f} MB".format(*plain), end="; ")
-        print("checkpointed {:.2f} s, {:,.0f} MB".format(*checkpointed))
-    memory = median(checkpointed[1] / plain[1] for plain, checkpointed in rows)
-    duration = median(checkpointed[0] / plain[0] for plain, checkpointed in rows)
-    print(f"activation checkpointing:    {memory:.2f} of the memory (at most 0.35), ", end="")
-    print(f"{duration:.2f} of the time (at most 1.40)")
-    assert memory <= 0.35
-    assert duration <= 1.4
+        note(
+            "plain {:.2f} s, {:,.0f} MB; checkpointed {:.2f} s, {:,.0f} MB".format(
+                *plain, *checkpointed
+            )
+        )
+    what = "activation checkpointing, a step of the paper's network on one 128x128 crop"
+    report(
+        Promise(f"{what}: memory", [b[1] / a[1] for a, b in rows], at_most=0.35),
+        Promise("… time", [b[0] / a[0] for a, b in rows], at_most=1.4),
+    )
 
 
 if __name__ == "__main__":

@@ -10,16 +10,13 @@ that of the first; the second is printed beside scikit-image's time for as many 
 
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from statistics import median
-from typing import Any
 
 import cv2
 import numpy as np
 from memory import peak
+from promise import Promise, note, report, take_turns
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 from torch import Tensor, nn
 
@@ -80,38 +77,33 @@ def decode_and_compare(pair: Pair) -> tuple[float, float]:
     return psnr, ssim
 
 
-def timed(work: Callable[[], Any]) -> float:
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
-
-
 def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         pairs = make_pairs(Path(place), IMAGES)
         with ProcessPoolExecutor(cores()) as pool:
             list(pool.map(decode_and_compare, pairs[: cores()]))  # imports are nobody's time
-            rows = [
-                (
-                    timed(lambda: evaluate(pairs, 1)),
-                    timed(lambda: evaluate(pairs, IMAGES)),
-                    timed(lambda: list(pool.map(decode_and_compare, pairs))),
-                )
-                for _ in range(ROUNDS)
-            ]
-    for scores, everything, theirs in rows:
-        print(
-            f"  scores {scores:.1f} s, everything {everything:.1f} s, scikit-image {theirs:.1f} s"
-        )
-    ratio = median(scores / theirs for scores, _, theirs in rows)
-    whole = median(everything / theirs for _, everything, theirs in rows)
-    print(f"  everything / scikit-image:  {whole:.2f}; for as many scores {whole / SCORES:.2f}")
-    print(f"evaluation / scikit-image:   {ratio:.2f} (at most 1.30)")
+            note("scores, everything, scikit-image:")
+            rows = take_turns(
+                ROUNDS,
+                lambda: evaluate(pairs, 1),
+                lambda: evaluate(pairs, IMAGES),
+                lambda: list(pool.map(decode_and_compare, pairs)),
+            )
     few, many = (peak(__file__, str(count)) for count in (6, 60))
-    print(f"  6 images {few:.0f} MB, 60 images {many:.0f} MB")
-    print(f"peak memory, 10x / 1x:       {many / few:.2f} (at most 1.10)")
-    assert ratio <= 1.3
-    assert many <= 1.1 * few
+    note(f"6 images {few:.0f} MB, 60 images {many:.0f} MB")
+    report(
+        Promise(
+            "evaluation without a network (PSNR and both SSIMs, before and after), against "
+            "decoding and scikit-image's PSNR and SSIM: time",
+            [scores / theirs for scores, _, theirs in rows],
+            at_most=1.3,
+        ),
+        Promise(
+            "… of everything that is measured, for as many scores",
+            [everything / theirs / SCORES for _, everything, theirs in rows],
+        ),
+        Promise("peak memory of evaluation, with 10 times the images", [many / few], at_most=1.1),
+    )
 
 
 if __name__ == "__main__":

@@ -2,10 +2,14 @@
 
 import os
 import re
+import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+
+import psutil
 
 
 def peak(*arguments: str) -> float:
@@ -22,6 +26,20 @@ def peak(*arguments: str) -> float:
         time.sleep(0.05)
     assert process.returncode == 0
     return most
+
+
+def run(*arguments: str) -> str:
+    """Run a Python script in a process of its own; give what it prints."""
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def growth(work: Callable[[], object]) -> float:
+    """Give the MB by which this process's peak rises above what it holds now; once in a process."""
+    before = psutil.Process().memory_info().rss
+    work()
+    unit = 1 if sys.platform == "darwin" else 1024
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit - before) / 1e6
 
 
 def _peaks_of_session(session: int) -> list[float]:

@@ -16,6 +16,7 @@ from statistics import median
 import torch
 import yaml
 from prepared import prepare_patches
+from promise import Promise, report, timed
 
 from idemnet.data_parameters import BlurParameters, CropParameters, SceneParameters
 from idemnet.datasets.checkpoint import Checkpoints
@@ -49,12 +50,6 @@ def work(state: State, batch: Batch) -> None:
     state.optimiser.zero_grad()
 
 
-def timed(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
-
-
 def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         job = make_job(Path(place))
@@ -63,8 +58,9 @@ def main() -> None:
         objective = Objective(state.model, job.parameters)
         loader = open_loader(job, 0)
         batch = next(iter(loader))
-        ratios, theirs, loads = [], [], []
+        by_round, theirs, loads = [], [], []
         for round_ in range(ROUNDS):
+            ratios = []
             for _ in range(STEPS):
                 works: list[Callable[[], object]] = [
                     partial(update, objective, state, batch, 0, job),
@@ -74,16 +70,25 @@ def main() -> None:
                 seconds = [*map(timed, works)] if round_ % 2 else [*map(timed, works[::-1])][::-1]
                 ratios.append(seconds[0] / seconds[1])
                 theirs.append(seconds[1])
+            by_round.append(median(ratios))
             batches = iter(open_loader(job, 0))
             next(batches)  # the worker has started
             begun = time.perf_counter()
             taken = sum(1 for _ in itertools.islice(batches, STEPS))
             loads.append(median(theirs) * taken / (time.perf_counter() - begun))
-    step = median(ratios)
-    print(f"training step / bare work:   {step:.3f} (at most 1.050)")
-    print(f"loader / network, patches/s: {median(loads):.1f} (at least 4.0)")
-    assert step <= 1.05
-    assert median(loads) >= 4
+    report(
+        Promise(
+            "a training step of the default network, against bare forward, backward and update: "
+            "time",
+            by_round,
+            at_most=1.05,
+        ),
+        Promise(
+            "patches from one loader worker, against what the default network takes",
+            loads,
+            at_least=4,
+        ),
+    )
 
 
 if __name__ == "__main__":

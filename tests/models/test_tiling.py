@@ -77,15 +77,15 @@ def test_the_overlap_is_twice_what_a_network_is_found_to_see(radius):
 
 
 def test_tiles_of_a_network_that_sees_far_cannot_be_told_either(blurred_scene):
-    """Six iterations with memory, and weights that change pixels far more than trained ones."""
+    """Six iterations with memory, and weights that change pixels more than trained ones do."""
     torch.manual_seed(0)
-    network = IdempotentNet(width=8, iterations=6, residual_scale=0.05).eval()
-    image = torch.from_numpy(blurred_scene).permute(2, 0, 1)[None]
+    network = IdempotentNet(width=6, iterations=6, residual_scale=0.05).eval()
+    image = torch.from_numpy(blurred_scene).permute(2, 0, 1)[None, :, :240, :320]
     with torch.inference_mode():
         whole = network(image)
         overlap = find_overlap(network, "cpu")
-        tiled = restore_in_tiles(network, image, tile=224, overlap=overlap)
-        narrow = restore_in_tiles(network, image, tile=224, overlap=FADE)
+        tiled = restore_in_tiles(network, image, tile=192, overlap=overlap)
+        narrow = restore_in_tiles(network, image, tile=192, overlap=FADE)
     assert 255 * (whole - image).abs().mean() > 1
     assert 255 * (tiled - whole).abs().max() < 0.5 < 255 * (narrow - whole).abs().max()
 

@@ -2,7 +2,7 @@
 
 import copy
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -10,20 +10,33 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-SCRATCH = 1.25
-"""What convolutions need beside their results: with ONCE, above five peaks measured on a CPU, by up
-to 40%; MT-RNN was not among them."""
+SCRATCH = 1.33
+"""Tensors and what convolutions and the allocator take beside: 1.22 to 1.46 times the tensors were
+measured on a CPU, more where they are just small enough to be taken from the heap."""
+MARGIN = 1.15
+"""Where memory is limited, what may come beside that."""
 ONCE = 64_000_000
-"""What the first of them sets up for all others, in bytes."""
+"""What the first restoration of a process sets up for all others, in bytes."""
+
+
+def predict_memory(model: nn.Module, height: int, width: int) -> int:
+    """Predict the bytes that restoring one image of this size takes, beside the weights."""
+    described = copy.deepcopy(model).to("meta")  # shapes without values
+    image = torch.empty(1, 3, height, width, device="meta")
+    with torch.no_grad():
+        return int(SCRATCH * count_alive(lambda: described(image)))
+
+
+def count_alive(work: Callable[[], object]) -> int:
+    """Give the most bytes of tensors that some work makes and that are alive at the same time."""
+    with _Storages() as storages:
+        work()
+    return storages.peak
 
 
 def restoring_memory(model: nn.Module, height: int, width: int) -> int:
     """Give the bytes that restoring one image of this size takes at most, beside the weights."""
-    described = copy.deepcopy(model).to("meta")  # shapes without values
-    image = torch.empty(1, 3, height, width, device="meta")
-    with torch.no_grad(), _Storages() as storages:
-        described(image)
-    return int(SCRATCH * storages.peak) + ONCE
+    return int(MARGIN * predict_memory(model, height, width)) + ONCE
 
 
 class _Storages(TorchDispatchMode):  # type: ignore[no-untyped-call]

@@ -86,7 +86,7 @@ def tile_shape(height: int, width: int, tile: int, overlap: int) -> tuple[int, i
         widest = tile**2 // tall
         if widest < min(width, overlap + SQUARE):
             continue
-        columns = len(tile_starts(width, widest, overlap))
+        columns = 1 if width <= widest else len(tile_starts(width, widest, overlap))
         work = (height + (rows - 1) * overlap) * (width + (columns - 1) * overlap)
         if work < least:
             best, least = (tall, _even(width, columns, overlap)), work
@@ -123,7 +123,7 @@ def _fades(length: int, tile: int, overlap: int) -> list[tuple[int, Tensor]]:
     unseen = (overlap - fading) // 2
     fades = []
     total = torch.zeros(length, dtype=torch.float64)
-    for start in tile_starts(length, tile, overlap):
+    for start in tile_starts(length, tile, overlap) if length > tile else [0]:
         size = min(tile, length - start)
         places = torch.arange(size, dtype=torch.float64)
         rising = (places + 1 - unseen) / (fading + 1) if start > 0 else torch.ones_like(places)

@@ -5,6 +5,7 @@ of resuming, gives the same samples to the bit.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -44,8 +45,12 @@ def less_blurred(patches: PatchReader) -> list[list[int]]:
     return ladders
 
 
+@lru_cache(maxsize=2)
 def shuffled(seed: int, epoch: int, count: int) -> NDArray[np.int64]:
-    return np.random.default_rng([seed, epoch]).permutation(count)
+    """Give an epoch's order; it is asked for with every sample, and of millions takes long."""
+    order = np.random.default_rng([seed, epoch]).permutation(count)
+    order.flags.writeable = False  # it is shared
+    return order
 
 
 def batches(pairs: int, batch_size: int, epochs: int, start: int) -> Iterator[list[Draw]]:

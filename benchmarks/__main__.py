@@ -1,0 +1,91 @@
+"""Every promise of speed and memory, measured one after the other: `make bench`.
+
+Goes on after a promise that is missed, ends with an error if there was one, and keeps the table in
+docs/performance.md. `python benchmarks NAME...` measures some of them and keeps nothing.
+"""
+
+import datetime
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+from promise import HEADER
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "performance.md"
+SCRIPTS = (
+    "network",
+    "tiling",
+    "folder",
+    "training_step",
+    "activation_checkpointing",
+    "patches",
+    "synthesis",
+    "prepare_memory",
+    "evaluation",
+    "scaling",
+    "two_trainings",
+    "start_up",
+    "cost_model",
+)
+"""In the order of the table; scripts that take longer than a bench may are not among them."""
+PACKAGES = ("torch", "numpy", "opencv-python-headless", "pillow", "isal", "kedro", "scikit-image")
+
+
+def run(name: str) -> tuple[list[str], bool]:
+    """Give a script's rows, and whether it kept all its promises."""
+    begun = time.monotonic()
+    print(f"{name} ...", file=sys.stderr, flush=True)
+    command = [sys.executable, str(HERE / f"{name}.py")]
+    result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    rows = [line for line in result.stdout.splitlines() if line.startswith("| ")]
+    if result.returncode and not any("**no**" in row for row in rows):
+        rows.append(f"| {name}.py | ended with an error | | | **no** |")
+    print("\n".join(rows), f"  {time.monotonic() - begun:.0f} s", sep="\n", flush=True)
+    return rows, result.returncode == 0
+
+
+def describe_machine() -> str:
+    """Say what it was measured on, and when."""
+    model = platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+        model = found[1] if found else model
+    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    load = os.getloadavg()[2]
+    return (
+        f"{datetime.date.today().isoformat()}; {len(os.sched_getaffinity(0))} cores of {model}, "
+        f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 1e9:.0f} GB, "
+        f"{platform.system()} {platform.release().split('-')[0]}, no GPU used; mean load of the "
+        f"last 15 minutes {load:.1f}; Python {platform.python_version()}, {packages}."
+    )
+
+
+def keep(rows: list[str], seconds: float) -> None:
+    """Write the table into the page, between its two marks."""
+    table = "\n".join((*HEADER, *rows))
+    block = f"{describe_machine()} All in {seconds / 60:.1f} minutes.\n\n{table}"
+    page = PAGE.read_text()
+    begin, end = "<!-- measured -->\n", "\n<!-- /measured -->"
+    before, _, rest = page.partition(begin)
+    PAGE.write_text(f"{before}{begin}{block}{end}{rest.partition(end)[2]}")
+
+
+def main() -> None:
+    begun = time.monotonic()
+    chosen = sys.argv[1:] or SCRIPTS
+    results = [run(name) for name in chosen]
+    rows = [row for some, _ in results for row in some]
+    print("", *HEADER, *rows, sep="\n")
+    if not sys.argv[1:]:
+        keep(rows, time.monotonic() - begun)
+    sys.exit(0 if all(kept for _, kept in results) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Restoring a folder of 50 pictures: reading and writing should cost nothing beside the network.
+
+Promises: at most 1.05x the sum of decoding, network and encoding, each measured on its own in the
+same run; with the network replaced by a wait of 100 ms, at most 1.1x the waits alone; and with ten
+times as many pictures the peak memory of the command within 10%.
+"""
+
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from memory import peak
+from numpy.typing import NDArray
+from promise import Promise, note, report, timed
+
+from idemnet import Restorer
+from idemnet.datasets.files import write_whole
+from idemnet.datasets.images import write_image
+from idemnet.datasets.photo import PhotoFile, encode_photo
+from idemnet.datasets.photographs import PHOTOGRAPHS
+from idemnet.errands import Errand, plan_errands
+from idemnet.imaging.scenes import render_frames
+from idemnet.parameters import SceneParameters
+from idemnet.restore_files import restore_files
+
+PICTURES, ROUNDS, WAIT = 50, 3, 0.1
+
+
+class Waiting(Restorer):
+    """A network on another device, for this machine: time that passes."""
+
+    def restore_pixels(self, pixels: NDArray[Any]) -> NDArray[Any]:
+        time.sleep(WAIT)
+        return pixels
+
+
+def make_pictures(folder: Path, count: int) -> None:
+    """Give 1280x720 pictures; a few that differ, each as often as needed."""
+    scene = SceneParameters(frames=min(count, 10), height=720, width=1280)
+    photographs = [one for one in PHOTOGRAPHS if one.split == "test"]
+    frames = [frame.astype(np.uint8) for frame in render_frames(scene, "test", 0, photographs)]
+    for number in range(count):
+        write_image(folder, f"{number:03}.png", frames[number % len(frames)])
+
+
+def restore(restorer: Restorer, errands: list[Errand]) -> float:
+    shutil.rmtree(errands[0].target.parent, ignore_errors=True)
+    begun = time.perf_counter()
+    failures = restore_files(errands, restorer, lambda _: None, explained=False)
+    seconds = time.perf_counter() - begun
+    assert not failures
+    assert all(errand.target.exists() for errand in errands)
+    return seconds
+
+
+def restore_one_by_one(restorer: Restorer, errands: list[Errand], place: Path) -> float:
+    """Give the sum of what decoding, network and encoding take."""
+    seconds = 0.0
+    for errand in errands:
+        begun = time.perf_counter()
+        photo = PhotoFile(errand.source)()
+        restored = replace(photo, pixels=restorer.restore_pixels(photo.pixels))
+        write_whole(place / errand.target.name, [encode_photo(restored, ".png")])
+        seconds += time.perf_counter() - begun
+    return seconds
+
+
+def measure(place: Path) -> tuple[list[float], list[float]]:
+    make_pictures(place / "pictures", PICTURES)
+    errands = plan_errands([str(place / "pictures")], place / "restored")
+    restorer = Restorer.load("deblur", device="cpu")
+    waiting = Waiting(**{one.name: getattr(restorer, one.name) for one in fields(restorer)})
+    restorer.restore_pixels(PhotoFile(errands[0].source)().pixels)  # the overlap is measured
+    against_sum, against_waits = [], []
+    for _ in range(ROUNDS):
+        ours = restore(restorer, errands)
+        apart = restore_one_by_one(restorer, errands, place)
+        beside = restore(waiting, errands)
+        waits = timed(lambda: [time.sleep(WAIT) for _ in errands])
+        note(f"folder {ours:.1f} s, one by one {apart:.1f} s; waits {beside:.1f} s, {waits:.1f} s")
+        against_sum.append(ours / apart)
+        against_waits.append(beside / waits)
+    return against_sum, against_waits
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        against_sum, against_waits = measure(Path(place))
+        peaks = []
+        for count in (5, 50):
+            folder = Path(place, f"of_{count}")
+            folder.mkdir()
+            for number in range(count):
+                shutil.copy(Path(place, "pictures", f"{number:03}.png"), folder)
+            peaks.append(peak(__file__, str(folder)))
+            note(f"{count} pictures: {peaks[-1]:.0f} MB")
+    report(
+        Promise(
+            "restoring a folder of 50 pictures of 1280x720, against decoding, network and encoding "
+            "one by one: time",
+            against_sum,
+            at_most=1.05,
+        ),
+        Promise(
+            "… with the network replaced by a wait of 100 ms, against the waits: time",
+            against_waits,
+            at_most=1.1,
+        ),
+        Promise("… peak memory of 50 pictures, against 5", [peaks[1] / peaks[0]], at_most=1.1),
+    )
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        restore(
+            Restorer.load("deblur", device="cpu"),
+            plan_errands(sys.argv[1:], Path(f"{sys.argv[1]}_restored")),
+        )
+    else:
+        main()

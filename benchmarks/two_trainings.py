@@ -1,0 +1,85 @@
+"""Two training processes against one: are the gradients the same, and how much faster is it?
+
+Promise: gradients that two processes compute of a batch, half each, are those that one computes of
+the whole (relative to the largest, at most 1e-4). Throughput is stated: on two cores one process
+with two threads may well be as fast as two with one.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from promise import Promise, note, report, timed
+from torch import Tensor
+from torch.multiprocessing import spawn  # type: ignore[attr-defined]
+
+from idemnet.models import MODELS
+from idemnet.parameters import TrainParameters
+from idemnet.training.loop import Objective
+from idemnet.training.team import Team
+
+ROUNDS, STEPS, BATCH, SIZE = 3, 6, 8, 64
+NETWORK = {"width": 16, "iterations": 2}
+
+
+def make_batch() -> tuple[Tensor, Tensor]:
+    images = torch.rand(2, BATCH, 3, SIZE, SIZE, generator=torch.Generator().manual_seed(1))
+    return images[0], images[1]
+
+
+def train(place: str, team: Team, threads: int) -> None:
+    """Compute gradients several times; keep them and the pictures per second."""
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    model = MODELS["idempotent"](**NETWORK)
+    objective = team.share(Objective(model, TrainParameters()), compiled=False)
+    mine = [part.chunk(team.size)[team.rank] for part in make_batch()]
+
+    def step() -> None:
+        model.zero_grad()
+        objective(*mine, 2)["total"].backward()
+
+    step()  # libraries load
+    seconds = timed(lambda: [step() for _ in range(STEPS)])
+    if team.leads:
+        found = [one.grad.flatten() for one in model.parameters() if one.grad is not None]
+        gradients = torch.cat(found)
+        torch.save({"gradients": gradients, "rate": STEPS * BATCH / seconds}, place)
+
+
+def member(rank: int, place: str) -> None:
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "RANK": str(rank), "WORLD_SIZE": "2"}
+    dist.init_process_group("gloo", init_method=f"file://{place}.meeting", rank=rank, world_size=2)
+    try:
+        train(place, Team(rank, 2, rank), 1)
+    finally:
+        dist.destroy_process_group()
+
+
+def main() -> None:
+    rates, differences = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(ROUNDS):
+            one, two = (str(Path(folder, f"{name}_{number}")) for name in ("one", "two"))
+            train(one, Team(), 2)
+            spawn(member, args=(two,), nprocs=2)
+            alone, together = (torch.load(place, weights_only=True) for place in (one, two))
+            note(f"{alone['rate']:.1f} crops/s in one process, {together['rate']:.1f} in two")
+            rates.append(together["rate"] / alone["rate"])
+            error = (alone["gradients"] - together["gradients"]).abs().max()
+            differences.append(float(error / alone["gradients"].abs().max()))
+    report(
+        Promise(
+            "gradients of two training processes, against one: largest difference",
+            differences,
+            at_most=1e-4,
+            unit="",
+        ),
+        Promise("… crops per second of two processes of one thread, against one of two", rates),
+    )
+
+
+if __name__ == "__main__":
+    main()
