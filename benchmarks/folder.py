@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from promise import Promise, note, report, timed
 
 from idemnet import Restorer
+from idemnet.data_parameters import SceneParameters
 from idemnet.datasets.files import write_whole
 from idemnet.datasets.images import write_image
 from idemnet.datasets.photo import PhotoFile, encode_photo
 from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.errands import Errand, plan_errands
 from idemnet.imaging.scenes import render_frames
-from idemnet.parameters import SceneParameters
 from idemnet.restore_files import restore_files
 
 PICTURES, ROUNDS, WAIT = 50, 3, 0.1

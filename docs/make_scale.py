@@ -24,6 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
+from idemnet.data_parameters import SceneParameters
 from idemnet.datasets.images import decode_image, encode_png
 from idemnet.datasets.patches import PatchArray
 from idemnet.datasets.photographs import PHOTOGRAPHS
@@ -32,7 +33,6 @@ from idemnet.imaging.scenes import render_frames
 from idemnet.models.cost import count_parameters
 from idemnet.models.idempotent import IdempotentNet
 from idemnet.models.memory import count_alive
-from idemnet.parameters import SceneParameters
 from idemnet.recipes import PatchRow
 from idemnet.training.loss import idempotent_loss
 from idemnet.training.order import Draw, make_sample
