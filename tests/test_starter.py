@@ -40,7 +40,7 @@ def test_deblurring_is_there():
 
 
 def test_blurred_scenes_become_better_and_none_much_worse():
-    """Little is promised: the mean is above what came, and no image 0.1 dB below it."""
+    """The mean is above what came, no image 0.1 dB below it, and ten passes keep what one gained."""
     scene = SceneParameters(seed=5, frames=11, height=128, width=192)
     photographs = [one for one in PHOTOGRAPHS if one.split == "test"]
     restore = Restorer.load("deblur", device="cpu")
@@ -54,9 +54,9 @@ def test_blurred_scenes_become_better_and_none_much_worse():
             image = restore(image)
         gains.append(psnr(once, sharp) - psnr(blurred, sharp))
         losses.append(psnr(once, sharp) - psnr(image, sharp))
-    assert np.mean(gains) > 0
+    assert np.mean(gains) > 0.1
     assert min(gains) > -0.1
-    assert np.mean(losses) < 1.0
+    assert np.mean(losses) < 0.05
 
 
 def test_weights_that_are_shipped_for_other_tasks_are_taken(project):
