@@ -12,6 +12,7 @@ from ..end_to_end.test_dvc import make_repository, stages_run
 from ..end_to_end.test_train import checkpoints, weights
 
 REPRO = ("dvc", "repro", "train@deblur")
+BEFORE = [f"{step}@deblur" for step in ("download", "synthesize", "crop")]
 
 
 @pytest.mark.slow
@@ -22,6 +23,7 @@ def test_killed_in_training(tmp_path, prepared, trained):
     content["deblur"]["train"]["checkpoint_steps"] = 1  # changes no result
     settings.write_text(yaml.safe_dump(content))
     shutil.copytree(prepared.folder / "data", project.folder / "data")
+    project.run("dvc", "commit", "-q", "-f", *BEFORE)  # as if they had been run here
     run = project.start(*REPRO)
     while run.poll() is None and len(checkpoints(project)) < 2:
         time.sleep(0.002)
