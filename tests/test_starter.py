@@ -40,7 +40,7 @@ def test_deblurring_is_there():
 
 
 def test_blurred_scenes_become_better_and_none_much_worse():
-    """The mean is above what came, no image 0.1 dB below it, and ten passes keep what one gained."""
+    """The mean is above what came, no image 0.1 dB below; ten passes keep what one gained."""
     scene = SceneParameters(seed=5, frames=11, height=128, width=192)
     photographs = [one for one in PHOTOGRAPHS if one.split == "test"]
     restore = Restorer.load("deblur", device="cpu")
