@@ -18,6 +18,9 @@ from ..conftest import environment
 FIRST, FEW, MANY = 50, 30, 500
 GROWTH = 1.05
 KINDS = (".png", ".jpg", ".webp", ".tif", ".bmp")
+SIZES = np.random.default_rng(1).integers(8, 97, (12, 2))
+"""As many as an album has. For each, torch keeps plans of its convolutions (oneDNN, 1024 at most):
+with 500 different ones, memory would go on growing by a tenth until there are so many."""
 
 
 def draw(folder: Path, count: int) -> list[Path]:
@@ -26,7 +29,7 @@ def draw(folder: Path, count: int) -> list[Path]:
     dice = np.random.default_rng(0)
     paths = []
     for number, suffix in zip(range(count), itertools.cycle(KINDS), strict=False):
-        height, width = dice.integers(8, 97, 2)
+        height, width = SIZES[number % len(SIZES)]
         channels = 4 if suffix == ".png" and number % 3 else 3
         values = dice.integers(0, 256, (height, width, channels), np.uint8)
         path = folder / f"{number:04}{suffix}"
