@@ -70,6 +70,8 @@ class Restorer:
             BadInputError: If there are no such weights, or the device is not there.
         """
         tensors, card = read_weights(find_weights(weights))
+        if "task" not in card:
+            raise BadInputError(f"{weights}: the card does not say which task they are for")
         found = choose_device(device)
         model = Network.of(TrainedModel(tensors, card, ())).build(found)
         wanted = {"passes": passes, "tile": tile, "tile_overlap": tile_overlap, "memory": memory}

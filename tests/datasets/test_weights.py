@@ -1,6 +1,7 @@
 """Weights travel with a card; what does not fit is refused, saying what."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from kedro.io import DatasetError
 from idemnet.datasets.weights import WeightsDataset, read_weights
 from idemnet.errors import BadInputError
 from idemnet.models import MODELS, load_weights
+from idemnet.models.network import Network
 from idemnet.recipes import TrainedModel
 
 MODEL = MODELS["idempotent"](width=4, iterations=1)
@@ -74,3 +76,26 @@ def test_tensors_that_do_not_fit_are_named():
         BadInputError, match=r"is \(4, 3, 3, 3\) instead of \(6, 3, 3, 3\).* and \d+ more"
     ):
         load_weights(other, MODEL.state_dict(), "x")
+
+
+def test_what_a_kill_left_behind_stops_no_later_one(folder):
+    dataset = WeightsDataset(str(folder.parent), {"deblur": "set"})
+    trained = dataset.load()
+    left = folder.with_name(".set.old")  # killed between the renames and the removal
+    left.mkdir()
+    (left / "card.json").write_text("{}")
+    dataset.save(TrainedModel(trained.weights, {**trained.card, "more": 1}, []))
+    assert dataset.load().card["more"] == 1
+    assert [path.name for path in folder.parent.iterdir()] == ["set"]
+
+
+def test_a_card_that_lies_about_the_network_builds_none(folder):
+    trained = WeightsDataset(str(folder.parent), {"deblur": "set"}).load()
+    for card, said in (
+        ({"architecture": "idempotent", "arguments": {"width": 512}}, "does not fit the network"),
+        ({"architecture": "dmphn", "arguments": {"stack": 10**9}}, r"dmphn\.stack: Input should"),
+        ({"architecture": "os.system", "arguments": {}}, r"os\.system: Extra inputs"),
+        ({}, "card: "),
+    ):
+        with pytest.raises(BadInputError, match=said):
+            Network.of(replace(trained, card=card)).build("cpu")
