@@ -30,7 +30,7 @@ def minutes_of(study: str) -> float:
         begin = time.monotonic()
         kedro = Path(sys.executable).with_name("kedro")
         environment = {**os.environ, "PYTHONPATH": str(project / "src")}
-        command = [kedro, "run", f"--pipeline=study_{study}"]
+        command = [str(kedro), "run", f"--pipeline=study_{study}"]
         subprocess.run(command, cwd=project, env=environment, check=True, stdout=sys.stderr)
         return (time.monotonic() - begin) / 60
 

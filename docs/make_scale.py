@@ -126,7 +126,7 @@ def measure_codec() -> tuple[float, float, int]:
     photographs = [one for one in PHOTOGRAPHS if one.split == "train"]
     frame = next(iter(render_frames(scene, "train", 0, photographs)))
     png = encode_png(frame)
-    decoding = core_seconds(lambda: decode_image(png, "frame"), 10)
+    decoding = core_seconds(lambda: decode_image(png, "frame.png"), 10)
     return decoding, core_seconds(lambda: encode_png(frame), 10), len(png)
 
 
