@@ -37,12 +37,13 @@ def train(place: str, team: Team, threads: int) -> None:
     objective = team.share(Objective(model, TrainParameters()), compiled=False)
     mine = [part.chunk(team.size)[team.rank] for part in make_batch()]
 
-    def step() -> None:
-        model.zero_grad()
-        objective(*mine, 2)["total"].backward()
+    def steps(count: int) -> None:
+        for _ in range(count):
+            model.zero_grad()
+            objective(*mine, 2)["total"].backward()
 
-    step()  # libraries load
-    seconds = timed(lambda: [step() for _ in range(STEPS)])
+    steps(1)  # libraries load
+    seconds = timed(lambda: steps(STEPS))
     if team.leads:
         found = [one.grad.flatten() for one in model.parameters() if one.grad is not None]
         gradients = torch.cat(found)
@@ -64,7 +65,7 @@ def main() -> None:
         for number in range(ROUNDS):
             one, two = (str(Path(folder, f"{name}_{number}")) for name in ("one", "two"))
             train(one, Team(), 2)
-            spawn(member, args=(two,), nprocs=2)
+            spawn(member, args=(two,), nprocs=2)  # type: ignore[no-untyped-call]
             alone, together = (torch.load(place, weights_only=True) for place in (one, two))
             note(f"{alone['rate']:.1f} crops/s in one process, {together['rate']:.1f} in two")
             rates.append(together["rate"] / alone["rate"])

@@ -29,7 +29,8 @@ def predict_memory(model: nn.Module, height: int, width: int) -> int:
 
 def count_alive(work: Callable[[], object]) -> int:
     """Give the most bytes of tensors that some work makes and that are alive at the same time."""
-    with _Storages() as storages:
+    storages = _Storages()
+    with storages:
         work()
     return storages.peak
 
