@@ -18,10 +18,10 @@ from evaluation import evaluate, make_pairs
 from promise import Promise, note, report
 from synthesis import ours, read, render
 
+from idemnet.data_parameters import SourceParameters
 from idemnet.datasets.images import ImageFile
 from idemnet.datasets.raw import RawDataset
 from idemnet.datasets.sources import SourcesOnDisk
-from idemnet.parameters import SourceParameters
 from idemnet.recipes import Pair
 
 ROUNDS, FRAMES, PAIRS = 3, 91, 16
