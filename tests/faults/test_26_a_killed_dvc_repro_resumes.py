@@ -36,5 +36,5 @@ def test_killed_in_training(tmp_path, prepared):
     assert "up to date" in project.run("dvc", "status", "train@deblur").stdout
     resumed = weights(project)
     shutil.rmtree(project.folder / "data/06_models")
-    project.run(*TRAIN)  # without a kill
+    project.run(*TRAIN, "--env=base")  # without a kill
     assert weights(project) == resumed
