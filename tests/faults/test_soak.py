@@ -76,8 +76,8 @@ def see_that_it_stays_flat(samples: list[tuple[int, int, int]], count: int) -> s
     late = [one for one in samples if one[0] >= count - FIRST - count // 25]
     before, after = (median(one[1] for one in part) for part in (early, late))
     assert after <= GROWTH * before, f"{before / 1e6:.0f} MB became {after / 1e6:.0f} MB"
-    # The fewest: a picture that is being read or written has its file open for a moment.
-    files = [min(one[2] for one in part) for part in (early, late)]
+    # Usually: files and connections are open for a moment more, or less.
+    files = [round(median(one[2] for one in part)) for part in (early, late)]
     assert files[1] <= files[0]
     return (
         f"{count} pictures: {before / 1e6:.0f} MB after {FIRST}, {after / 1e6:.0f} MB at the end, "
@@ -89,7 +89,7 @@ def test_a_few_pictures_leave_no_file_open(tmp_path):
     with serve_app(tmp_path) as client:
         samples = [*watch_app(client, draw(tmp_path / "album", FEW))]
     files = [one[2] for one in samples]
-    assert min(files[FEW // 2 :]) <= min(files[FEW // 6 : FEW // 2])
+    assert median(files[FEW // 2 :]) <= median(files[FEW // 6 : FEW // 2])
 
 
 @pytest.mark.slow

@@ -28,6 +28,7 @@ from PIL.TiffImagePlugin import TiffImageFile
 
 from idemnet.datasets.images import (
     FORMATS,
+    PNG_START,
     encode_png,
     load_image,
     open_image,
@@ -46,6 +47,8 @@ COPIES_OF_WEBP = 14
 """The same of WebP; measured: 12.7."""
 OPAQUE = {"JPEG", "BMP"}
 """Formats without transparency."""
+PICTURE_CHUNKS = {b"tRNS", b"IDAT", b"IEND"}
+"""Of a PNG of 16 bits, beside its header."""
 UPRIGHT = 1
 BITS, PLANES, SAMPLE_FORMAT = 258, 284, 339
 """Tags of a TIFF file."""
@@ -156,13 +159,28 @@ def _decode_deep(data: bytes, image: PillowImage.Image, name: str) -> NDArray[An
         raise BadInputError(f"{name}: colours one after the other are not supported")
     if "transparency" in image.info:
         raise BadInputError(f"{name}: a transparent colour in 16 bits is not supported")
-    found = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    plain = _without_extras(data, name) if image.format == "PNG" else data
+    found = cv2.imdecode(np.frombuffer(plain, np.uint8), cv2.IMREAD_UNCHANGED)
     if found is None:
         raise BadInputError(f"{name}: is corrupt")
     deep = np.asarray(found)
     if deep.dtype != np.uint16 or deep.shape[:2] != (image.height, image.width):
         raise BadInputError(f"{name}: this kind of 16 bits is not supported")
     return deep[:, :, [2, 1, 0, 3][: deep.shape[2]]] if deep.ndim == 3 else deep
+
+
+def _without_extras(data: bytes, name: str) -> bytes:
+    """Leave nothing of a PNG but the picture: OpenCV believes the lengths that chunks claim."""
+    parts, at = [PNG_START], len(PNG_START)
+    while at < len(data):
+        end = at + 12 + int.from_bytes(data[at : at + 4], "big")
+        if end > len(data):
+            raise BadInputError(f"{name}: is corrupt, a part of it claims to be larger than all")
+        kind = data[at + 4 : at + 8]
+        if kind in PICTURE_CHUNKS or (kind == b"IHDR" and len(parts) == 1):
+            parts.append(data[at:end])
+        at = end
+    return b"".join(parts)
 
 
 def _is_deep(data: bytes, image: PillowImage.Image) -> bool:
