@@ -106,7 +106,7 @@ def _restore_pictures(
     todo = iter(errands)
     with (
         ThreadPoolExecutor(max(1, ahead), "reader") as readers,
-        ThreadPoolExecutor(max(1, ahead), "writer") as writers,
+        ThreadPoolExecutor(1, "writer") as writer,  # files being written share a name
     ):
 
         def read_on(count: int) -> None:
@@ -122,7 +122,7 @@ def _restore_pictures(
             except FAULTS as error:
                 yield _say(error)
             else:
-                writing.append(writers.submit(_write, errand.target, restored))
+                writing.append(writer.submit(_write, errand.target, restored))
             progress()
             while len(writing) > ahead:
                 yield _end(writing.popleft())
