@@ -167,7 +167,8 @@ class TrainParameters(Parameters):
     checkpoint_iterations: bool = False
     """Keep only the images between iterations for the gradient: less memory, more time."""
     validation_epochs: PositiveInt = 10
-    """Epochs from one validation to the next; weights are chosen by its PSNR."""
+    """Epochs from one validation to the next; weights are chosen by its PSNR, after the first pass
+    and, where several are trained, after the third."""
     validation_patches: PositiveInt = 100
     """Patches it is computed on, spread over the held-out sequences."""
 

@@ -12,6 +12,7 @@ from idemnet.datasets.find_weights import find_weights
 from idemnet.errors import BadInputError
 from idemnet.models.device import choose_device
 from idemnet.training.launch import run_team
+from idemnet.training.validation import merit
 
 from .tiny import RandomPatches, Record, make_job, trained
 
@@ -76,12 +77,19 @@ def test_fine_tuning_starts_from_given_weights_and_refuses_others(tmp_path):
 def test_weights_are_chosen_by_validation_once_all_passes_have_joined(tmp_path):
     final = trained(make_job(tmp_path, epochs=6, warmup_epochs=3))
     joined = [row for row in final["history"] if row["epoch"] >= 3]
-    best = max(joined, key=lambda row: row["validation/psnr"])
+    best = max(joined, key=lambda row: row["validation/psnr"] + row["validation/psnr_3"])
     assert final["best"]["epoch"] == best["epoch"]
     assert final["best"]["scores"]["psnr"] == best["validation/psnr"]
     assert final["best"]["scores"]["gap"] == pytest.approx(
         best["validation/psnr"] - best["validation/psnr_3"]
     )
+
+
+def test_weights_that_do_not_keep_what_they_gain_are_not_chosen():
+    just_joined = {"psnr": 28.44, "psnr_3": 28.31}
+    steady = {"psnr": 28.41, "psnr_3": 28.45}
+    assert merit(steady, times=2) > merit(just_joined, times=2)
+    assert merit(just_joined, times=1) > merit(steady, times=1)  # one pass is all it was asked for
 
 
 def test_a_network_that_became_the_identity_is_reported(tmp_path, caplog):

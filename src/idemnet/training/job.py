@@ -16,7 +16,7 @@ from idemnet.parameters import TrainParameters
 from idemnet.recipes import CheckpointStore, Patches, Tracker, fingerprint, flatten
 from idemnet.training.order import group_by_pair, less_blurred
 
-VERSION = 1
+VERSION = 2
 
 WITHOUT_EFFECT = {"workers", "checkpoint_steps", "rendezvous"}
 """Parameters that change how long a training takes, and nothing else."""

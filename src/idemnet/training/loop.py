@@ -19,7 +19,7 @@ from idemnet.training.loss import idempotent_loss, temporal_loss
 from idemnet.training.schedule import learning_rate, passes
 from idemnet.training.state import State
 from idemnet.training.team import Team
-from idemnet.training.validation import show_sample, validate
+from idemnet.training.validation import merit, show_sample, validate
 
 logger = logging.getLogger(__name__)
 
@@ -158,7 +158,8 @@ def end_epoch(job: TrainingJob, state: State, team: Team, journal: RunJournal | 
         means |= {f"validation/{name}": value for name, value in scores.items()}
         # Weights are chosen among those trained with all passes: before, repeating is not learnt.
         joined = epoch >= parameters.warmup_epochs or last
-        if joined and scores["psnr"] > state.best.get("scores", {}).get("psnr", -math.inf):
+        best = merit(state.best["scores"], parameters.times) if state.best else -math.inf
+        if joined and merit(scores, parameters.times) > best:
             weights = {name: value.clone() for name, value in result.state_dict().items()}
             state.best = {"weights": weights, "scores": scores, "epoch": epoch}
         if journal:
