@@ -4,9 +4,10 @@
 
 Copies weights and card to src/idemnet/starter, adds to the card how they came about and how good
 they are, on the test scenes and on real pictures that nothing was trained on, and writes the tables
-of docs/starter.md from the cards.
+of docs/starter.md from the cards, and docs/starter_TASK.csv: how validation went.
 """
 
+import csv
 import json
 import sqlite3
 import sys
@@ -17,12 +18,13 @@ import numpy as np
 
 from idemnet import Restorer
 from idemnet.datasets.weights import read_weights
-from idemnet.models.packing import CARD, WEIGHTS, serialise
+from idemnet.models.packing import CARD, HISTORY, WEIGHTS, serialise
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 STARTER = ROOT / "src/idemnet/starter"
 BEGIN, END = "<!-- scores: python docs/make_starter.py -->", "<!-- end of scores -->"
+SCORES = ("psnr_input", "psnr", "psnr_3")
 sys.path.append(str(ROOT / "benchmarks"))
 
 from real_pictures import PASSES, score  # noqa: E402
@@ -47,6 +49,7 @@ def main(task: str, real: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
     (place / WEIGHTS).write_bytes(serialise(tensors))
     (place / CARD).write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
+    _keep_history(task, card["training"], json.loads((source / HISTORY).read_bytes()))
     page = DOCS / "starter.md"
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     page.write_text(f"{before}{scores_in(STARTER)}{rest.partition(END)[2]}", encoding="utf-8")
@@ -61,6 +64,17 @@ def _scenes(metrics: dict[str, Any]) -> dict[str, Any]:
         "psnr": metrics["restored"]["psnr"],
         "lost_in_ten_passes": repeated[0] - repeated[-1],
     }
+
+
+def _keep_history(task: str, training: dict[str, Any], history: list[dict[str, float]]) -> None:
+    """Write what validation said after each epoch, in which further passes joined at some point."""
+    with (DOCS / f"starter_{task}.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(["epoch", "passes", *SCORES])
+        for epoch in history:
+            passes = 1 if epoch["epoch"] < training["warmup_epochs"] else training["times"]
+            scores = [f"{epoch[f'validation/{name}']:.3f}" for name in SCORES]
+            rows.writerow([int(epoch["epoch"]) + 1, passes, *scores])
 
 
 def _hours(fingerprint: str) -> float:
