@@ -115,9 +115,9 @@ def _why() -> str:
     return (
         "**Why: too little training.** The networks of these studies start near the identity and "
         "are stopped after 1,152 updates, when what they change still grows. When the second pass "
-        "joins, they change pictures a quarter to a half as much (column `change of 255`): they "
-        "have not learnt yet to tell a restored picture from a blurred one, and can agree with "
-        "themselves only by doing less. The starter's training, with the same weight of 0.5 but "
+        "joins, they change pictures a quarter to a half as much (column `change of 255`), as if "
+        "they could not tell a restored picture from a blurred one yet, and agreed with themselves "
+        "by doing less. The starter's training, one iteration with the same weight of 0.5, but "
         "24,000 updates on ten times the scenes, shows what more does (validation, dB above the "
         "blurred, [starter_deblur.csv](../starter_deblur.csv)): before further passes join, one "
         f"pass gains {before[0]} and three {before[1]}; in the end one gains {after[0]} and three "
