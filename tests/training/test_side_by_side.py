@@ -13,8 +13,9 @@ from .tiny import RandomPatches, digest, make_job, trained
 
 
 def saved(job) -> int:
-    checkpoint = job.checkpoints.load(job.fingerprint)
-    return checkpoint["step"] if checkpoint else 0
+    """The newest checkpoint, by its name: loading would clear away what is being written."""
+    files = sorted((job.checkpoints.folder / job.fingerprint[:16]).glob("*-*.pt"))
+    return int(files[-1].name.partition("-")[0]) if files else 0
 
 
 def test_they_end_with_the_same_bytes_as_alone(tmp_path):
