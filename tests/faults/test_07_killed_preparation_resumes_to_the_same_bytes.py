@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from kedro.io import DatasetError
 
+from idemnet.data_parameters import BlurParameters, CropParameters
 from idemnet.datasets.images import write_image
 from idemnet.datasets.pairs import PairsDataset
 from idemnet.datasets.patches import PatchesDataset
 from idemnet.datasets.published import publish, read_manifest
-from idemnet.parameters import BlurParameters, CropParameters
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.synthesize import synthesize_blur
 from idemnet.recipes import Job, Pair, Pairs, Plan, RawData, Recipe

@@ -99,7 +99,7 @@ import resource, sys
 from pathlib import Path
 from idemnet.datasets.raw import RawDataset
 from idemnet.datasets.sources import SourcesOnDisk
-from idemnet.parameters import SourceParameters
+from idemnet.data_parameters import SourceParameters
 archive = {"addresses": [sys.argv[1]], "unpacked_gigabytes": 0.1}
 source = SourceParameters.model_validate({"kind": "archive", "archive": archive})
 place = Path(sys.argv[1]).parent

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from idemnet.data_parameters import CropParameters
 from idemnet.datasets.files import NoRoomError
 from idemnet.datasets.images import write_image
 from idemnet.datasets.journal import JOURNAL, Journal, read_journal
@@ -16,7 +17,6 @@ from idemnet.datasets.patches import PatchesDataset
 from idemnet.datasets.published import publish
 from idemnet.datasets.weights import write_weights
 from idemnet.errors import BadInputError
-from idemnet.parameters import CropParameters
 from idemnet.pipelines.crop import crop
 from idemnet.recipes import Job, Pair, Pairs, Plan, Recipe, TrainedModel
 from idemnet.training.launch import run_team

@@ -9,9 +9,9 @@ from click.testing import CliRunner
 from PIL import Image as PillowImage
 
 from idemnet.command_line import main
+from idemnet.data_parameters import BlurParameters, CropParameters
 from idemnet.datasets.images import write_image
 from idemnet.datasets.patches import PatchesDataset
-from idemnet.parameters import BlurParameters, CropParameters
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.synthesize import synthesize_blur
 

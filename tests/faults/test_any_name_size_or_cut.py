@@ -12,6 +12,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from idemnet.data_parameters import BlurParameters
 from idemnet.datasets.address import Address
 from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.datasets.files import place_inside, write_whole
@@ -21,7 +22,6 @@ from idemnet.datasets.workers import read_journal as read_jobs
 from idemnet.errors import BadInputError
 from idemnet.hooks import describe_faults
 from idemnet.imaging.blur import find_centres
-from idemnet.parameters import BlurParameters
 from idemnet.recipes import Metadata, Photo
 from idemnet.tasks import TASKS
 

@@ -7,6 +7,8 @@ import pytest
 from idemnet.errors import BadInputError
 from idemnet.models import IdempotentNet, restoring
 from idemnet.models.memory import restoring_memory
+from idemnet.models.reach import find_overlap
+from idemnet.models.tiling import tile_shape
 from idemnet.parameters import RestoreParameters
 
 
@@ -41,11 +43,16 @@ def test_the_largest_tile_that_fits_is_taken(monkeypatch):
     used = psutil.Process().memory_info().rss
     monkeypatch.setattr(psutil.Process, "memory_info", lambda _: type("Used", (), {"rss": used}))
 
-    def needed(tile):
-        return used + picture.nbytes + 2 * 4 * 3 * tile * 600 + restoring_memory(model, tile, tile)
+    overlap = find_overlap(model, "cpu")
 
-    for tile in (512, 288, 96):
-        how = RestoreParameters(memory=needed(tile))
-        assert restoring._fit(model, picture, how, "cpu", picture.nbytes).tile == tile
+    def needed(tile):
+        tall, wide = tile_shape(600, 600, tile, overlap)
+        network = restoring_memory(model, tall, wide)
+        return used + picture.nbytes + 2 * 4 * 3 * tall * 600 + network
+
+    for memory in map(needed, (528, 304, 144)):
+        fitting = [tile for tile in range(528, overlap, -32) if needed(tile) <= memory]
+        how = RestoreParameters(memory=memory)
+        assert restoring._fit(model, picture, how, "cpu", picture.nbytes).tile == max(fitting)
     with pytest.raises(BadInputError, match=r"restoring 600x600 takes \d+ MB of memory, and"):
         restoring._fit(model, picture, RestoreParameters(memory=used), "cpu", picture.nbytes)

@@ -3,16 +3,20 @@
 from weakref import WeakKeyDictionary
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.functional import avg_pool2d
 
 from idemnet.models.tiling import FADE
 
-SEEN = 0.25 / 255
-"""Largest difference that a cut may leave: where two meet it is half a grey level."""
+SEEN = 0.03 / 255
+"""Largest difference that a cut may leave; far below a grey level, for only a few images are looked
+at, and others differ more."""
 FARTHEST = 128
 """Pixels from a cut beyond which no difference is looked for."""
 CELL = 8
 """Pixels of the squares of random colours that are looked at: more edges than photographs have."""
+BLUR = 9
+"""Pixels over which they are blurred: networks do most to what looks like their task."""
 
 _overlaps: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
 
@@ -27,8 +31,17 @@ def find_overlap(model: nn.Module, device: str) -> int:
 @torch.inference_mode()
 def measure_reach(model: nn.Module, device: str) -> int:
     """Give the distance from a cut beyond which the result is that of the whole image."""
-    cells = torch.rand(1, 3, 8, 2 * FARTHEST // CELL, generator=torch.Generator().manual_seed(0))
-    image = cells.repeat_interleave(CELL, -2).repeat_interleave(CELL, -1).to(device)
-    whole, part = model(image)[..., :FARTHEST], model(image[..., :FARTHEST])
+    images = _images().to(device)
+    whole, part = model(images)[..., :FARTHEST], model(images[..., :FARTHEST])
     changed = torch.nonzero((whole - part).abs().amax(dim=(0, 1, 2)) > SEEN)
     return FARTHEST - int(changed[0]) if len(changed) else 0
+
+
+def _images() -> Tensor:
+    """Random colours: blurred down, blurred across, as behind haze, and both of these."""
+    cells = torch.rand(1, 3, 8, 2 * FARTHEST // CELL, generator=torch.Generator().manual_seed(0))
+    sharp = cells.repeat_interleave(CELL, -2).repeat_interleave(CELL, -1)
+    edge = BLUR // 2
+    down = avg_pool2d(sharp, (BLUR, 1), 1, (edge, 0), count_include_pad=False)
+    across = avg_pool2d(sharp, (1, BLUR), 1, (0, edge), count_include_pad=False)
+    return torch.cat([down, across, 0.7 + 0.25 * sharp, 0.7 + 0.25 * across])

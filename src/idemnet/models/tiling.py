@@ -15,6 +15,8 @@ Read = Callable[[slice, slice], Tensor]
 
 SQUARE = 32
 """Pixels: more than any network here takes together as one (DMPHN has 4 x 8 rows)."""
+BAND = 4
+"""Tiles' worth of pixels that a band of them has at most."""
 FADE = 8
 """Pixels in the middle of an overlap across which one tile fades into the next; what lies nearer to
 a tile's edge has not seen enough, and is left to the neighbour."""
@@ -76,15 +78,17 @@ def fits(height: int, width: int, tile: int) -> bool:
 def tile_shape(height: int, width: int, tile: int, overlap: int) -> tuple[int, int]:
     """Give the height and width, of no more than `tile` squared pixels, that share the least.
 
-    Four tiles of 680x400 cover 1280x720 with less work than six of 512x512 do.
+    Four tiles of 680x400 cover 1280x720 with less work than six of 512x512 do. Of wide images they
+    are flat: a band of them is in memory at a time, which must not grow with the image.
     """
     if fits(height, width, tile):
         return height, width
     best, least = (min(tile, height), min(tile, width)), math.inf
+    tallest = max(BAND * tile**2 // width, overlap + SQUARE)
     for rows in range(1, height // SQUARE + 2):
         tall = _even(height, rows, overlap)
         widest = tile**2 // tall
-        if widest < min(width, overlap + SQUARE):
+        if tall > tallest or widest < min(width, overlap + SQUARE):
             continue
         columns = 1 if width <= widest else len(tile_starts(width, widest, overlap))
         work = (height + (rows - 1) * overlap) * (width + (columns - 1) * overlap)
