@@ -126,8 +126,11 @@ class Restorer:
         if grey:
             mean = restored.mean(axis=2, keepdims=True)
             restored = np.rint(mean) if np.issubdtype(array.dtype, np.integer) else mean
+        restored = restored.astype(array.dtype, copy=False)
         kept = channels[:, :, restored.shape[2] :]  # transparency
-        return np.concatenate([restored.astype(array.dtype), kept], axis=2).reshape(array.shape)
+        if kept.size:
+            restored = np.concatenate([restored, kept], axis=2)
+        return restored.reshape(array.shape)
 
     def restore_pixels(self, pixels: NDArray[Any]) -> NDArray[Any]:
         """Restore (H, W, 3), of uint8, uint16 or floats.
