@@ -22,7 +22,7 @@ from idemnet.datasets.workers import read_journal as read_jobs
 from idemnet.errors import BadInputError
 from idemnet.hooks import describe_faults
 from idemnet.imaging.blur import find_centres
-from idemnet.recipes import Metadata, Photo
+from idemnet.photos import Metadata, Photo
 from idemnet.tasks import TASKS
 
 from ..conftest import REPOSITORY
