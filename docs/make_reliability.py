@@ -15,8 +15,8 @@ START = """# What is promised, and what was measured
 
 Written by `python docs/make_reliability.py` from faults.xml, the report of the last run of
 tests/faults: `make faults` runs them in full, `pytest tests/faults --junitxml=faults.xml` without
-those that take minutes. A promise is the first sentence of its file; its figure is what its tests have
-counted or measured.
+those that take minutes. A promise is the first sentence of its file; its figure is what its tests
+have counted or measured.
 
 | promise | test | figure | date |
 |---|---|---|---|
