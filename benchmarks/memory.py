@@ -2,7 +2,6 @@
 
 import os
 import re
-import resource
 import subprocess
 import sys
 import time
@@ -10,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psutil
+
+from idemnet.machine import peak_memory
 
 
 def peak(*arguments: str) -> float:
@@ -38,8 +39,7 @@ def growth(work: Callable[[], object]) -> float:
     """Give the MB by which this process's peak rises above what it holds now; once in a process."""
     before = psutil.Process().memory_info().rss
     work()
-    unit = 1 if sys.platform == "darwin" else 1024
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit - before) / 1e6
+    return (peak_memory() - before) / 1e6
 
 
 def _peaks_of_session(session: int) -> list[float]:

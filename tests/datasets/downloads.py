@@ -77,7 +77,7 @@ def bodies(folder):
 
 
 def wait_until(condition):
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.005)

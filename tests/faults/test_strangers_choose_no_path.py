@@ -22,16 +22,17 @@ from ..conftest import environment
 
 PICTURE = encode_png(np.random.default_rng(0).integers(0, 256, (20, 24, 3), np.uint8))
 PEAK = """
-import resource, sys
+import sys
 from idemnet.datasets.photo import decode_photo
 from idemnet.errors import BadInputError
+from idemnet.machine import peak_memory
 data = open(sys.argv[1], "rb").read()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_memory()
 try:
     decode_photo(data, sys.argv[1])
 except BadInputError as error:
     print(error, file=sys.stderr)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+print((peak_memory() - before) // 10**6)
 """
 
 

@@ -1,11 +1,10 @@
 """What a training will cost, said before it starts."""
 
-import resource
-import sys
 import time
 
 import torch
 
+from idemnet.machine import peak_memory
 from idemnet.models.cost import count_macs, count_parameters
 from idemnet.models.device import synchronise
 from idemnet.training.job import TrainingJob
@@ -60,5 +59,4 @@ def _time_step(job: TrainingJob, state: State, samples: int) -> float:
 def _peak_gigabytes(job: TrainingJob) -> float:
     if job.device == "cuda":
         return torch.cuda.max_memory_allocated() / 1e9
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
+    return peak_memory() / 1e9

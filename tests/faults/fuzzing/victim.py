@@ -5,13 +5,14 @@ Files are changed by their number, so each can be looked at alone: `victim.py pi
 
 import json
 import random
-import resource
 import signal
 import sys
 import time
 import traceback
 import warnings
 from pathlib import Path
+
+from idemnet.machine import peak_memory
 
 from .mutate import mutate
 from .readers import READERS
@@ -43,7 +44,7 @@ def main(kind: str, first: int, count: int) -> None:
             findings.append(f"{kind} {number} ({name}): {type(error).__name__}: {error} {place}")
         slowest = max(slowest, (time.process_time() - started, number))
     signal.setitimer(signal.ITIMER_PROF, 0)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    memory = peak_memory() // 10**6
     found = {"findings": findings, "slowest": slowest, "megabytes": memory}
     Path("found.json").write_text(json.dumps(found))
 
