@@ -69,7 +69,7 @@ def serve_app(folder: Path, *options: str) -> Iterator[AppClient]:
     process = subprocess.Popen(
         ["idemnet", "app", *options], cwd=folder, text=True, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=environment(TMPDIR=str(folder / "temporary"), OMP_NUM_THREADS="1"),
+        env=environment(TMPDIR=str(folder / "temporary")),
     )  # fmt: skip
     try:
         said = ""

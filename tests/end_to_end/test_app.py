@@ -35,9 +35,7 @@ def temporary(tmp_path_factory):
 @pytest.fixture(scope="module")
 def server(trained, temporary):
     """The program, which has said that it is ready; `address` is where."""
-    process = trained.start(
-        "env", f"TMPDIR={temporary}", "OMP_NUM_THREADS=1", "idemnet", "app", "--compare", WEIGHTS
-    )
+    process = trained.start("env", f"TMPDIR={temporary}", "idemnet", "app", "--compare", WEIGHTS)
     said = ""
     for line in process.stdout:
         said += line

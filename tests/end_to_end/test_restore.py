@@ -229,7 +229,7 @@ def test_explained_says_when_almost_nothing_changed(trained_copy):
 
 
 def test_a_video_is_restored_and_gone_on_with_after_a_kill(trained_copy):
-    film(trained_copy.folder / "clip.mp4", 2 * PART + 4, size=(240, 320))
+    film(trained_copy.folder / "clip.mp4", 2 * PART + 4, size=(120, 160))
     parts = trained_copy.folder / ".clip_restored.mp4.parts"
     running = trained_copy.start("idemnet", "restore", "clip.mp4")
     wait_until(lambda: len(list(parts.glob("*.nut"))) == 1)

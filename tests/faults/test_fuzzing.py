@@ -23,7 +23,7 @@ def read_changed_files(kind: str, count: int, folder: Path) -> str:
     result = subprocess.run(
         [sys.executable, "-m", "tests.faults.fuzzing.victim", kind, "0", str(count)],
         cwd=folder, capture_output=True, text=True, check=False,
-        env=environment(PYTHONPATH=f"{REPOSITORY}:{REPOSITORY / 'src'}", OMP_NUM_THREADS="1"),
+        env=environment(PYTHONPATH=f"{REPOSITORY}:{REPOSITORY / 'src'}"),
     )  # fmt: skip
     last = (folder / "number").read_text()
     assert result.returncode == 0, f"{kind} {last} ended the process: {result.stderr[-2000:]}"

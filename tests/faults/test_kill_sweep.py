@@ -41,7 +41,7 @@ class Sweep:
         path = f"{HARNESS}:{REPOSITORY / 'src'}"
         self.process = subprocess.Popen(
             [sys.executable, HARNESS / "preloaded.py"], cwd=folder, text=True,
-            env=environment(PYTHONPATH=path, OMP_NUM_THREADS="1"),
+            env=environment(PYTHONPATH=path),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
 

@@ -45,7 +45,7 @@ def watch_restore(folder: Path, count: int) -> Iterator[tuple[int, int, int]]:
     draw(folder / "album", count)
     command = ["idemnet", "restore", "album", "-o", "out"]
     process = subprocess.Popen(
-        command, cwd=folder, env=environment(OMP_NUM_THREADS="1"), stdout=subprocess.DEVNULL,
+        command, cwd=folder, env=environment(), stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )  # fmt: skip
     seen = psutil.Process(process.pid)
