@@ -90,6 +90,7 @@ class Project:
             source = REPOSITORY / name
             copy = shutil.copytree if source.is_dir() else shutil.copy
             copy(source, folder / name)
+        shutil.copy(mlflow_tables(), folder / "mlflow.db")
         self.set_parameters(SMALL)
 
     def set_parameters(self, parameters: dict, env: str = "local") -> None:
@@ -128,6 +129,17 @@ def environment(**more: str) -> dict[str, str]:
     ours = {"PATH": path, "COLUMNS": "400", "NO_COLOR": "1", "OMP_NUM_THREADS": "1", **more}
     # Commands start sooner where they find themselves compiled.
     return {**os.environ, **ours, "PYTHONDONTWRITEBYTECODE": ""}
+
+
+def mlflow_tables() -> Path:
+    """Give a database of MLflow with nothing in it, made once for all: making one takes seconds."""
+    from idemnet.datasets.mlflow_store import _make_database
+
+    path = Path(os.environ["TABLES"]) / "mlflow.db"
+    with FileLock(path.with_suffix(".lock")):
+        if not path.exists():
+            _make_database(path)
+    return path
 
 
 @pytest.fixture
@@ -193,6 +205,11 @@ def shared_by_workers(tmp_path_factory: pytest.TempPathFactory, worker_id: str) 
     return base if worker_id == "master" else base.parent
 
 
+@pytest.fixture(scope="session", autouse=True)
+def place_of_tables(shared_by_workers: Path) -> None:
+    os.environ["TABLES"] = str(shared_by_workers)
+
+
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of MLflow as in the program, but set here, since it would stay for other tests."""
@@ -205,16 +222,9 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     mlflow_store.configure()
 
 
-@pytest.fixture(scope="session")
-def tables(shared_by_workers: Path) -> Path:
-    """A database of MLflow with tables and nothing in them: making one takes many seconds."""
-    from idemnet.datasets.mlflow_store import _make_database
-
-    path = shared_by_workers / "tables" / "mlflow.db"
-    with FileLock(shared_by_workers / "tables.lock"):
-        if not path.exists():
-            _make_database(path)
-    return path
+@pytest.fixture
+def tables() -> Path:
+    return mlflow_tables()
 
 
 @pytest.fixture

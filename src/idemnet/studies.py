@@ -19,7 +19,7 @@ STUDIES: Mapping[str, str] = dict.fromkeys(
         "levels",
         "ablation",
         "constraint",
-        "weight",
+        "longer",
         "repeat",
         "iterations",
         "noise",

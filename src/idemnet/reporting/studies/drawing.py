@@ -123,7 +123,7 @@ def _scatter(cells: Cells) -> Figure:
 
 DRAWINGS: Mapping[str, Callable[[Cells], Figure]] = {
     **dict.fromkeys(
-        ("gopro", "realblur", "ablation", "constraint", "weight", "dehaze", "derain", "thermal"),
+        ("gopro", "realblur", "ablation", "constraint", "longer", "dehaze", "derain", "thermal"),
         _bars,
     ),
     "levels": _lines("level (frames averaged)", by_level),

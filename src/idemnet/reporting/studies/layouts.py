@@ -236,7 +236,7 @@ LAYOUTS: Mapping[str, Callable[[Cells], list[StudyTable]]] = {
         ("PSNR, dB", "SSIM"),
         OURS | PEERS | {"dmphn": f"DMPHN, {WITH}", "mtrnn": f"MT-RNN, {WITH}"},
     ),
-    "weight": ByCell(SCORED),
+    "longer": ByCell(SCORED),
     "repeat": _repeat,
     "iterations": by_iteration,
     "noise": ByKey(

@@ -25,7 +25,7 @@ TITLES: Mapping[str, str] = {
     "levels": "Levels of blur (Table III)",
     "ablation": "What each part is worth (Table IV)",
     "constraint": "The constraint in other networks (Table V)",
-    "weight": "The weight of the constraint, and longer training (not in the paper)",
+    "longer": "Three times as many updates (not in the paper)",
     "repeat": "Restored again and again (Fig. 2, Table VI)",
     "iterations": "Iteration by iteration (Table VII)",
     "noise": "With noise (Table VIII)",
