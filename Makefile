@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check faults bench clean
+.PHONY: help run test check slow faults bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -19,6 +19,9 @@ check: .venv/installed  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+slow: .venv/installed  ## the tests that take minutes, faults apart: every command of README and docs
+	$(BIN)/pytest tests -m slow --ignore=tests/faults -n 2 --dist loadfile
 
 faults: .venv/installed  ## every fault that is promised to do no harm, in full; then docs/reliability.md
 	$(BIN)/pytest tests/faults -m 'slow or not slow' -n 2 --dist loadfile --no-loadscope-reorder \

@@ -1,7 +1,7 @@
 """Every command in README and docs is run: in a shell, as it is shown, in one small project.
 
 What is put in its place, because nobody has it here, is listed in INSTEAD; what other tests and CI
-run as it is shown, in ELSEWHERE. All that takes minutes: `make faults`.
+run as it is shown, in ELSEWHERE. All that takes minutes: `make slow`.
 """
 
 import os

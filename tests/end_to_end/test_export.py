@@ -188,7 +188,7 @@ def test_missing_packages_are_named(monkeypatch):
     [
         ("idempotent", {"width": 2, "iterations": 2, "downscale": 2}, "onnx"),
         pytest.param("dmphn", {"width": 2, "downscale": 4}, "onnx", marks=pytest.mark.slow),
-        ("mtrnn", {"width": 2, "iterations": 2}, "onnx"),
+        pytest.param("mtrnn", {"width": 2, "iterations": 2}, "onnx", marks=pytest.mark.slow),
     ],
 )
 def test_every_network_can_be_exported(name, arguments, kind):

@@ -59,7 +59,7 @@ def test_the_paper_environment_holds_the_paper_s_settings_and_starts_on_a_cpu(pr
     sources = project.folder / "conf/paper/sources.yml"
     settings = yaml.safe_load(sources.read_text())
     archive = project.folder / "GOPRO_Large.zip"
-    picture = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
+    picture = np.random.default_rng(0).integers(0, 256, (32, 32, 3), np.uint8)
     with zipfile.ZipFile(archive, "w") as file:
         for number in range(7):
             for role in ("blur", "blur_gamma", "sharp"):
@@ -68,7 +68,7 @@ def test_the_paper_environment_holds_the_paper_s_settings_and_starts_on_a_cpu(pr
     settings["deblur"]["source"]["archive"]["addresses"] = [str(archive)]
     settings["deblur"]["source"]["expected"] = {}
     sources.write_text(yaml.safe_dump(settings))
-    params = "deblur.crop.size=64,deblur.crop.stride=64,deblur.train.crop=32,deblur.train.epochs=1"
+    params = "deblur.crop.size=32,deblur.crop.stride=32,deblur.train.crop=32,deblur.train.epochs=1"
     project.run(*TRAIN, "--env=paper", f"--params={params},deblur.train.workers=0")
     card = json.loads((project.folder / "data/06_models/deblur/gopro/card.json").read_text())
     assert card["parameters"] == 3_117_411

@@ -30,7 +30,7 @@ def test_the_step_is_finished_and_saved_and_the_rest_ends_the_same(
     [
         (os.kill, signal.SIGTERM, 143, 1),
         (os.killpg, signal.SIGINT, 130, 1),  # Ctrl-C reaches the group
-        (os.kill, signal.SIGINT, 130, 2),
+        pytest.param(os.kill, signal.SIGINT, 130, 2, marks=pytest.mark.slow),
     ],
 )
 def test_the_command_saves_and_leaves_with_the_signal_s_code(
