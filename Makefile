@@ -29,6 +29,7 @@ faults: .venv/installed  ## every fault that is promised to do no harm, in full;
 	$(BIN)/python docs/make_reliability.py
 
 bench: .venv/installed  ## the promises of speed and memory, measured; kept in docs/performance.md
+	$(BIN)/python docs/make_scale.py
 	$(BIN)/python benchmarks
 
 clean:  ## remove the environment and the caches; data stays

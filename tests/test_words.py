@@ -51,7 +51,7 @@ INSTEAD = {
 
 ELSEWHERE = {
     r"make test": ".ci/run",
-    r"make bench|python benchmarks/.*": "Makefile",
+    r"make (bench|faults)|python (benchmarks/.*|docs/make_(scale|reliability)\.py)": "Makefile",
     r"kedro run --pipeline=train_denoise|idemnet restore grainy.*": (
         "tests/end_to_end/test_extending.py::test_a_new_task"
     ),
