@@ -12,6 +12,7 @@ import hypothesis
 import pytest
 import yaml
 from filelock import FileLock
+from omegaconf import OmegaConf
 
 from .datasets.http_server import Server
 
@@ -97,6 +98,17 @@ class Project:
         path = self.folder / "conf" / env / "parameters_test.yml"
         path.parent.mkdir(exist_ok=True)
         path.write_text(yaml.safe_dump(parameters), encoding="utf-8")
+
+    def set_base(self, parameters: dict) -> None:
+        """Put them into conf/base, which is what DVC watches, beside what it says otherwise."""
+        (self.folder / "conf/local/parameters_test.yml").unlink(missing_ok=True)
+        for path in (self.folder / "conf/base").glob("[ps]*.yml"):  # parameters and sources
+            settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+            for group in settings.keys() & parameters.keys():
+                kept = settings[group]
+                known = {name: one for name, one in parameters[group].items() if name in kept}
+                settings[group] = OmegaConf.to_container(OmegaConf.merge(kept, known))
+            path.write_text(yaml.safe_dump(settings), encoding="utf-8")
 
     def run(self, *command: str, check: bool = True, **options) -> subprocess.CompletedProcess:
         result = subprocess.run(

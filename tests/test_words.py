@@ -122,7 +122,7 @@ def place(trained, tmp_path_factory) -> Project:
 def make_small(project: Project) -> None:
     """Settings for seconds; conf/paper keeps what it says otherwise, but for sizes and places."""
     study = {"train": {"epochs": 1, "warmup_epochs": 0}, "evaluate": {"detailed_images": 1}}
-    project.set_parameters({**SMALL, "study": study})
+    project.set_base({**SMALL, "study": study})
     networks = {name: {"width": 4, "iterations": 1} for name in ("idempotent", "mtrnn")}
     networks["dmphn"] = {"width": 2}
     train = {"network": networks, "epochs": 1, "crop": 16, "batch_size": 2, "workers": 0}

@@ -21,21 +21,6 @@ def versioned(project: Project) -> dict[str, bytes]:
     return {name: data for name, data in project.bytes_below().items() if "/runs/" not in name}
 
 
-def put_small_parameters_into_base(project: Project) -> None:
-    """DVC watches conf/base, so that is where the small scenes must be said."""
-    for name, groups in (
-        ("sources", ["source"]),
-        ("parameters_deblur", ["synthesize", "crop", "train", "evaluate"]),
-    ):
-        chosen = {group: SMALL["deblur"][group] for group in groups}
-        path = project.folder / f"conf/base/{name}.yml"
-        path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), "deblur": chosen}))
-    shutil.rmtree(project.folder / "conf/local")
-    # One task stands for all, and studies are tested by themselves.
-    params = {"env": "base", "dataset": {"deblur": "builtin"}, "study": {}}
-    (project.folder / "params.yaml").write_text(yaml.safe_dump(params))
-
-
 def change(project: Project, group: str, **values: int) -> None:
     path = project.folder / "conf/base/parameters_deblur.yml"
     settings = yaml.safe_load(path.read_text())
@@ -46,7 +31,10 @@ def change(project: Project, group: str, **values: int) -> None:
 def make_repository(folder: Path) -> Project:
     """A project under git and DVC, in which nothing was made yet."""
     project = Project(folder)
-    put_small_parameters_into_base(project)
+    project.set_base(SMALL)
+    # One task stands for all, and studies are tested by themselves.
+    params = {"env": "base", "dataset": {"deblur": "builtin"}, "study": {}}
+    (project.folder / "params.yaml").write_text(yaml.safe_dump(params))
     shutil.copy(REPOSITORY / ".gitignore", project.folder)
     project.run("git", "init", "-q", "-b", "main")
     project.run("git", "config", "user.email", "a@b.c")

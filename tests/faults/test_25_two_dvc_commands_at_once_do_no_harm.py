@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from ..conftest import SMALL, Project
+from ..conftest import Project
 from ..end_to_end.test_dvc import make_repository
 
 REFUSALS = ("is busy", "Unable to acquire lock", "in use by process")
@@ -20,14 +20,6 @@ def both(project: Project, *commands: tuple[str, ...]) -> dict[int, list[str]]:
 
 
 def add_dehaze(project: Project) -> None:
-    for name, groups in (
-        ("sources", ["source"]),
-        ("parameters_dehaze", ["synthesize", "crop", "train", "evaluate"]),
-    ):
-        path = project.folder / f"conf/base/{name}.yml"
-        settings = yaml.safe_load(path.read_text())
-        settings["dehaze"] = {group: SMALL["dehaze"][group] for group in groups}
-        path.write_text(yaml.safe_dump(settings))
     params = {"env": "base", "dataset": {"deblur": "builtin", "dehaze": "builtin"}, "study": {}}
     (project.folder / "params.yaml").write_text(yaml.safe_dump(params))
 

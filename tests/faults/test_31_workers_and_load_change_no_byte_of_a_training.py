@@ -16,6 +16,8 @@ from idemnet.training.loader import open_loader
 
 from ..training.tiny import SIZE, RandomPatches, digest, make_job, run_apart, trained
 
+pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning")
+"""On a machine with fewer cores than workers, which is what is tried here."""
 FLEETS = [0, 1, 2, pytest.param(4, marks=pytest.mark.slow)]
 
 

@@ -25,10 +25,16 @@ from ..training.tiny import RandomPatches, Record, digest, make_job, run_apart, 
 
 
 def obey_permissions() -> None:
-    """Give up what root may do beyond others, in this process."""
+    """Give up what root may do beyond others, in this process and in what it becomes."""
     if sys.platform == "linux":
-        no_capabilities = (ctypes.c_uint32 * 6)()
-        ctypes.CDLL(None).capset((ctypes.c_uint32 * 2)(0x20080522, 0), no_capabilities)
+        libc, drop_from_bounding_set, no_capabilities = (
+            ctypes.CDLL(None),
+            24,
+            (ctypes.c_uint32 * 6)(),
+        )
+        for capability in range(64):
+            libc.prctl(drop_from_bounding_set, capability, 0, 0, 0)
+        libc.capset((ctypes.c_uint32 * 2)(0x20080522, 0), no_capabilities)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@
 import builtins
 import hashlib
 import io
+import math
 import struct
 import zlib
 from collections.abc import Iterator
@@ -50,6 +51,8 @@ PNG_SIXTEEN_BITS_LOST = {(16, 2), (16, 4), (16, 6)}
 JPEG_END = b"\xff\xd9"
 TIFF_BITS, TIFF_PHOTOMETRIC, TIFF_WHITE_IS_ZERO = 258, 262, 0
 """Tags of a TIFF file, and a value of the second."""
+TIFF_TILE, TIFF_TILE_PIXELS = (322, 323), 1024 * 1024
+"""Tags of a tile's sides, and what it may have in a picture that is smaller than a tile."""
 
 
 def is_image(path: Path) -> bool:
@@ -89,6 +92,10 @@ def open_image(file: BinaryIO, name: str, *, deep: bool = False) -> PillowImage.
     if image.width * image.height > MAX_PIXELS:
         size = f"{image.width}x{image.height}"
         raise BadInputError(f"{name}: {size} pixels are more than {MAX_PIXELS:,}")
+    tile = [_tiff_tag(image, tag) or 1 for tag in TIFF_TILE]
+    largest = max(image.width * image.height, TIFF_TILE_PIXELS)
+    if not all(isinstance(side, int) for side in tile) or math.prod(tile) > largest:
+        raise BadInputError(f"{name}: is corrupt, its tiles are larger than the picture")
     if not deep and _has_deep_colour(image, head):
         raise BadInputError(f"{name}: 16-bit colour is not supported, convert it to 8 bits")
     if image.mode.startswith("I;16") and _tiff_tag(image, TIFF_PHOTOMETRIC) == TIFF_WHITE_IS_ZERO:

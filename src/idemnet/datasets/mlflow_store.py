@@ -39,8 +39,9 @@ def configure(patience: int = 4) -> None:
     settings = {
         "MLFLOW_HTTP_REQUEST_TIMEOUT": str(patience),
         "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # we come again by ourselves
-        "MLFLOW_LOGGING_LEVEL": "ERROR",  # what there is to say, we say once
+        "MLFLOW_LOGGING_LEVEL": "CRITICAL",  # what there is to say, we say once
         "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+        "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # it would show passwords
         "MLFLOW_DISABLE_TELEMETRY": "true",
     }
     for name, value in settings.items():
