@@ -1,7 +1,7 @@
 """Every promise of speed and memory, measured one after the other: `make bench`.
 
 Goes on after a promise that is missed, ends with an error if there was one, and keeps the table in
-docs/performance.md. `python benchmarks NAME...` measures some of them and keeps nothing.
+docs/performance.md. `python benchmarks NAME...` measures some of them, and renews their rows.
 """
 
 import datetime
@@ -34,6 +34,7 @@ SCRIPTS = (
     "cost_model",
 )
 """In the order of the table; scripts that take longer than a bench may are not among them."""
+AGAIN = " Measured again on the same day, after a change: "
 PACKAGES = ("torch", "numpy", "opencv-python-headless", "pillow", "isal", "kedro", "scikit-image")
 
 
@@ -45,7 +46,8 @@ def run(name: str) -> tuple[list[str], bool]:
     result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     rows = [line for line in result.stdout.splitlines() if line.startswith("| ")]
     if result.returncode and not any("**no**" in row for row in rows):
-        rows.append(f"| {name}.py | ended with an error | | | **no** |")
+        rows.append("| ended with an error | | | | **no** |")
+    rows = [f"{row} {name} |" for row in rows]
     print("\n".join(rows), f"  {time.monotonic() - begun:.0f} s", sep="\n", flush=True)
     return rows, result.returncode == 0
 
@@ -66,14 +68,25 @@ def describe_machine() -> str:
     )
 
 
-def keep(rows: list[str], seconds: float) -> None:
-    """Write the table into the page, between its two marks."""
-    table = "\n".join((*HEADER, *rows))
-    block = f"{describe_machine()} All in {seconds / 60:.1f} minutes.\n\n{table}"
+def keep(rows: list[str], seconds: float, renewed: tuple[str, ...]) -> None:
+    """Write the table into the page, between its two marks; of some scripts only, if told so."""
     page = PAGE.read_text()
     begin, end = "<!-- measured -->\n", "\n<!-- /measured -->"
     before, _, rest = page.partition(begin)
-    PAGE.write_text(f"{before}{begin}{block}{end}{rest.partition(end)[2]}")
+    old, _, after = rest.partition(end)
+    said = f"{describe_machine()} All in {seconds / 60:.1f} minutes."
+    if renewed:
+        said = (
+            f"{old.partition(AGAIN)[0].partition(HEADER[0])[0].strip()}{AGAIN}{', '.join(renewed)}."
+        )
+        others = [row for row in old.splitlines() if _script(row) in set(SCRIPTS) - set(renewed)]
+        rows = sorted(rows + others, key=lambda row: SCRIPTS.index(_script(row)))
+    table = "\n".join((*HEADER, *rows))
+    PAGE.write_text(f"{before}{begin}{said}\n\n{table}{end}{after}")
+
+
+def _script(row: str) -> str:
+    return row.rstrip(" |").rpartition("| ")[2]
 
 
 def main() -> None:
@@ -82,8 +95,7 @@ def main() -> None:
     results = [run(name) for name in chosen]
     rows = [row for some, _ in results for row in some]
     print("", *HEADER, *rows, sep="\n")
-    if not sys.argv[1:]:
-        keep(rows, time.monotonic() - begun)
+    keep(rows, time.monotonic() - begun, tuple(sys.argv[1:]))
     sys.exit(0 if all(kept for _, kept in results) else 1)
 
 

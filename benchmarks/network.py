@@ -14,7 +14,7 @@ from idemnet.models.idempotent import FusingBlock, IdempotentNet
 from idemnet.models.restoring import restore
 from idemnet.parameters import RestoreParameters
 
-ROUNDS, SIZE = 5, 512
+ROUNDS, SIZE = 3, 512
 
 
 class PlainBlock(nn.Module):

@@ -8,8 +8,8 @@ from statistics import median
 from typing import Any
 
 HEADER = (
-    "| what | measured | smallest to largest | promise | kept |",
-    "|---|---|---|---|---|",
+    "| what | measured | smallest to largest | promise | kept | script |",
+    "|---|---|---|---|---|---|",
 )
 
 

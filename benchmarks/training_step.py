@@ -43,9 +43,12 @@ def make_job(place: Path) -> TrainingJob:
     return TrainingJob("deblur", parameters, patches, Checkpoints(place), tracker)
 
 
-def work(state: State, batch: Batch) -> None:
+def work(state: State, batch: Batch, settings: TrainParameters) -> None:
     """Do what no training can do without."""
-    torch.autograd.backward(idempotent_loss(state.model, batch[0], batch[1])["total"])
+    losses = idempotent_loss(
+        state.model, batch[0], batch[1], times=settings.times, alphas=settings.alphas
+    )
+    torch.autograd.backward(losses["total"])
     state.optimiser.step()
     state.optimiser.zero_grad()
 
@@ -64,7 +67,7 @@ def main() -> None:
             for _ in range(STEPS):
                 works: list[Callable[[], object]] = [
                     partial(update, objective, state, batch, 0, job),
-                    partial(work, bare, batch),
+                    partial(work, bare, batch, job.parameters),
                 ]
                 # Neighbours in time share the machine's moods; neither is always the first.
                 seconds = [*map(timed, works)] if round_ % 2 else [*map(timed, works[::-1])][::-1]
