@@ -28,7 +28,7 @@ from idemnet.errands import Errand, plan_errands
 from idemnet.imaging.scenes import render_frames
 from idemnet.restore_files import restore_files
 
-PICTURES, ROUNDS, WAIT = 50, 3, 0.1
+PICTURES, ROUNDS, WAIT = 50, 2, 0.1
 
 
 class Waiting(Restorer):

@@ -92,7 +92,7 @@ def main() -> None:
     times = take_turns(ROUNDS, *(partial(restore, model, picture(), one, "cpu") for one in how))
     overlap = str(how[1].tile_overlap)
     memory = []
-    for _ in range(ROUNDS):
+    for _ in range(2):
         whole, tiled = (float(run(__file__, kind, overlap)) for kind in ("whole", "tiled"))
         note(f"whole {whole:.0f} MB, tiled {tiled:.0f} MB")
         memory.append(tiled / whole)
