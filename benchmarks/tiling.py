@@ -23,6 +23,7 @@ from idemnet import Restorer
 from idemnet.data_parameters import SceneParameters
 from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.imaging.scenes import render_frames
+from idemnet.machine import give_back_large_arrays
 from idemnet.models.idempotent import IdempotentNet
 from idemnet.models.reach import find_overlap
 from idemnet.models.restoring import restore
@@ -114,6 +115,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    give_back_large_arrays()  # as the command does
     if sys.argv[1:2] in (["whole"], ["tiled"]):
         memory_of(sys.argv[1], int(sys.argv[2]))
     elif sys.argv[1:]:
