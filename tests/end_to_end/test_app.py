@@ -70,6 +70,7 @@ def page(browser, server):
 def open_page(browser, server, width):
     browser.open(server.address, width)
     browser.wait_for("document.querySelector('#upload input[type=file]') !== null")
+    browser.wait_for("document.querySelector('#restore') !== null")
     browser.wait_for("document.querySelector('#samples img')?.complete")
     browser.complaints.clear()  # of the page before, which was left while it waited for answers
 

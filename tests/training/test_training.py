@@ -153,6 +153,7 @@ def test_starting_from_the_starter_never_takes_what_was_trained_here(tmp_path, m
     own.mkdir(parents=True)
     (own / "weights.safetensors").write_bytes(b"own")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("idemnet.datasets.find_weights.files", lambda _: tmp_path)
     with pytest.raises(BadInputError, match="there are no weights for 'derain' yet"):
         Checkpoints(tmp_path).initial_weights("starter", "derain")
     assert find_weights("derain").read_bytes() == b"own"
