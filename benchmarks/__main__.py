@@ -34,7 +34,7 @@ SCRIPTS = (
     "cost_model",
 )
 """In the order of the table; scripts that take longer than a bench may are not among them."""
-AGAIN = " Measured again on the same day, after a change: "
+AGAIN = " Measured again on "
 PACKAGES = ("torch", "numpy", "opencv-python-headless", "pillow", "isal", "kedro", "scikit-image")
 
 
@@ -76,9 +76,8 @@ def keep(rows: list[str], seconds: float, renewed: tuple[str, ...]) -> None:
     old, _, after = rest.partition(end)
     said = f"{describe_machine()} All in {seconds / 60:.1f} minutes."
     if renewed:
-        said = (
-            f"{old.partition(AGAIN)[0].partition(HEADER[0])[0].strip()}{AGAIN}{', '.join(renewed)}."
-        )
+        first = old.partition(AGAIN)[0].partition(HEADER[0])[0].strip()
+        said = f"{first}{AGAIN}{datetime.date.today().isoformat()}: {', '.join(renewed)}."
         others = [row for row in old.splitlines() if _script(row) in set(SCRIPTS) - set(renewed)]
         rows = sorted(rows + others, key=lambda row: SCRIPTS.index(_script(row)))
     table = "\n".join((*HEADER, *rows))

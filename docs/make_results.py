@@ -120,17 +120,17 @@ def _why() -> str:
         for row in (alone, end)
     )
     return (
-        "**Why: too few scenes, not too few updates.** [Three times as many updates]"
+        "**Why: most likely too few scenes, not too few updates.** [Three times as many updates]"
         "(longer/table.md) on the same scenes (one seed) mend nothing: without the constraint, two "
         f"iterations gain {after[0]:+.3f} dB instead of {before[0]:+.3f}, one iteration is still "
         f"{after[1]:+.3f} from that (before: {before[1]:+.3f}), and the constraint "
         f"{after[2]:+.3f} (before: {before[2]:+.3f}). Validation is best in the sixth of 24 "
         "epochs; from then on it falls, with two iterations more than with one, while the loss in "
-        "training falls too: 96 sequences are learned by heart before a network has learned to "
-        "tell a restored picture from a blurred one, and agreeing with oneself is then had most "
-        "cheaply by doing less. With ten times the scenes and twenty times the updates (the "
-        "starter's training, one iteration, the same weight of 0.5; validation, dB above the "
-        "blurred, [starter_deblur.csv](../starter_deblur.csv)) one pass gains "
+        "training falls too (curves in MLflow, not kept here), as if 96 sequences were learned by "
+        "heart before a network can tell a restored picture from a blurred one; agreeing with "
+        "oneself is then had most cheaply by doing less. With ten times the scenes and twenty "
+        "times the updates (the starter's training, one iteration, the same weight of "
+        "0.5; validation, dB above the blurred, [starter_deblur.csv](../starter_deblur.csv)) one pass gains "
         f"{first[0]} and three {first[1]} before further passes join, and in the end one gains "
         f"{last[0]} and three {last[1]}: there the constraint costs a sixth of the gain, not half. "
         "That it raises PSNR, as in the paper, was seen at no size tried here, except at noise 15 "

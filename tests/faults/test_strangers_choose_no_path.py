@@ -94,13 +94,24 @@ def deflated(megabytes: int) -> bytes:
     return b"".join(packer.compress(bytes(1 << 20)) for _ in range(megabytes)) + packer.flush()
 
 
-def bomb_in_a_strip() -> bytes:
-    """A TIFF of 24x20 pixels of 16 bits, whose only strip unpacks to 600 MB."""
-    strip = deflated(600)
-    tags = {256: 24, 257: 20, 258: 16, 259: 8, 262: 1, 273: 8, 277: 1, 278: 20, 279: len(strip)}
-    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags.items())
-    start = b"II*\0" + struct.pack("<I", 8 + len(strip)) + strip
+def tiff(content: bytes, layout: dict[int, int]) -> bytes:
+    """Write 24x20 pixels of 16 bits, deflated."""
+    tags = {256: 24, 257: 20, 258: 16, 259: 8, 262: 1, 277: 1, **layout}
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, tags[tag]) for tag in sorted(tags))
+    start = b"II*\0" + struct.pack("<I", 8 + len(content)) + content
     return start + struct.pack("<H", len(tags)) + entries + bytes(4)
+
+
+def bomb_in_a_strip() -> bytes:
+    """A TIFF whose only strip unpacks to 600 MB."""
+    strip = deflated(600)
+    return tiff(strip, {273: 8, 278: 20, 279: len(strip)})
+
+
+def bomb_in_a_tile() -> bytes:
+    """A TIFF whose only tile claims to have 16 million rows."""
+    tile = deflated(1)
+    return tiff(tile, {322: 32, 323: 16_711_696, 324: 8, 325: len(tile)})
 
 
 def bomb_in_a_profile() -> bytes:
@@ -115,7 +126,12 @@ def bomb_in_a_header() -> bytes:
 
 @pytest.mark.parametrize(
     ("make", "name"),
-    [(bomb_in_a_strip, "a.tif"), (bomb_in_a_profile, "a.png"), (bomb_in_a_header, "b.png")],
+    [
+        (bomb_in_a_strip, "a.tif"),
+        (bomb_in_a_tile, "b.tif"),
+        (bomb_in_a_profile, "a.png"),
+        (bomb_in_a_header, "b.png"),
+    ],
 )
 def test_a_small_file_takes_little_memory(make, name, tmp_path, record_property):
     (tmp_path / name).write_bytes(make())

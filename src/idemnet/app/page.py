@@ -86,7 +86,7 @@ class Page:
         gr.HTML("<p>Or try one of these:</p>", elem_id="or")
         self.gallery = gr.Gallery(
             [(str(sample.path), sample.title) for sample in self.samples],
-            label="Samples", show_label=False, columns=len(self.samples), height="auto",
+            label="Samples", show_label=False, height="auto",
             container=False, buttons=[], allow_preview=False, interactive=False,
             elem_id="samples",
         )  # fmt: skip

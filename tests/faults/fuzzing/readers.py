@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import shutil
+import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -127,9 +128,10 @@ def weights() -> dict[str, bytes]:
     model = MODELS["idempotent"](width=1, iterations=1)
     card = {"task": "deblur", "architecture": "idempotent", "parameters": 1,
             "arguments": {"width": 1, "iterations": 1, "residual_scale": 1.0}}  # fmt: skip
-    place = Path("weights-made")
-    write_weights(place, TrainedModel(model.state_dict(), card, []))
-    return {name: (place / name).read_bytes() for name in ("card.json", "weights.safetensors")}
+    with tempfile.TemporaryDirectory() as folder:
+        write_weights(Path(folder), TrainedModel(model.state_dict(), card, []))
+        names = ("card.json", "weights.safetensors")
+        return {name: Path(folder, name).read_bytes() for name in names}
 
 
 def read_card(folder: Path, name: str, data: bytes) -> None:
