@@ -130,12 +130,12 @@ def _why() -> str:
         "heart before a network can tell a restored picture from a blurred one; agreeing with "
         "oneself is then had most cheaply by doing less. With ten times the scenes and twenty "
         "times the updates (the starter's training, one iteration, the same weight of "
-        "0.5; validation, dB above the blurred, [starter_deblur.csv](../starter_deblur.csv)) one pass gains "
-        f"{first[0]} and three {first[1]} before further passes join, and in the end one gains "
-        f"{last[0]} and three {last[1]}: there the constraint costs a sixth of the gain, not half. "
-        "That it raises PSNR, as in the paper, was seen at no size tried here, except at noise 15 "
-        "and 20. Ablation has one seed, and many of its differences are no larger than what seeds "
-        "differ by elsewhere."
+        "0.5; validation, dB above the blurred, [starter_deblur.csv](../starter_deblur.csv)) one "
+        f"pass gains {first[0]} and three {first[1]} before further passes join, and in the end "
+        f"one gains {last[0]} and three {last[1]}: there the constraint costs a sixth of the gain, "
+        "not half. That it raises PSNR, as in the paper, was seen at no size tried here, except at "
+        "noise 15 and 20. Ablation has one seed, and many of its differences are no larger than "
+        "what seeds differ by elsewhere."
     )
 
 
