@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from idemnet.errors import BadInputError
 from idemnet.evaluation.measure import add_noise, measure, show
 from idemnet.evaluation.protocols import PROTOCOLS
 from idemnet.parameters import EvaluateParameters
@@ -55,6 +56,12 @@ def test_scores_stand_beside_what_was_scored():
     assert row["restored"]["psnr"] == pytest.approx(psnr(12))
     assert row["restored"].keys() == {"psnr", "ssim", "ssim_matlab"}
     assert row.keys() == {"sequence", "frame", "level", "input", "restored"}
+
+
+def test_what_cannot_be_scored_is_named():
+    settings = EvaluateParameters(protocol="realblur")
+    with pytest.raises(BadInputError, match=r"^s/000001/7: cannot be aligned"):
+        measure(PAIR, FOUR_LEVELS, PROTOCOLS["realblur"], settings, "cpu", detailed=False)
 
 
 def test_the_repeat_curve_has_every_pass():

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from idemnet.errors import BadInputError
 from idemnet.evaluation.protocols import Protocol
 from idemnet.models.device import to_image, to_tensor
 from idemnet.parameters import EvaluateParameters
@@ -42,7 +43,10 @@ def measure(
     first = restore(degraded)
 
     def score(image: Tensor, *measures: str) -> Scores:
-        return compare(_to_array(image), measures)
+        try:
+            return compare(_to_array(image), measures)
+        except BadInputError as error:
+            raise BadInputError(f"{_name(pair)}: {error}") from error
 
     row: Row = {
         "sequence": pair.sequence,
