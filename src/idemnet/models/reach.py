@@ -8,9 +8,9 @@ from torch.nn.functional import avg_pool2d
 
 from idemnet.models.tiling import FADE
 
-SEEN = 0.03 / 255
-"""Largest difference that a cut may leave; far below a grey level, for only a few images are looked
-at, and others differ more."""
+SEEN = 0.15 / 255
+"""Largest difference that a cut may leave; far below half a grey level, which is promised, for only
+a few images are looked at, and others differ more."""
 FARTHEST = 128
 """Pixels from a cut beyond which no difference is looked for."""
 CELL = 8
