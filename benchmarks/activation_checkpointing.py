@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from idemnet.models import MODELS
 from idemnet.training.loss import idempotent_loss
 
-ROUNDS, STEPS, SIZE = 3, 3, 128
+ROUNDS, STEPS, SIZE = 3, 2, 128
 KINDS = ("plain", "checkpointed")
 
 

@@ -85,7 +85,7 @@ def memory_of(kind: str, overlap: int) -> None:
 
 def main() -> None:
     differences = [
-        differ("shipped weights", Restorer.load("deblur", device="cpu").model, (720, 1280), 480),
+        differ("shipped weights", Restorer.load("deblur", device="cpu").model, (720, 1280), 512),
         differ("the paper's network with random weights", paper(6, 0.05), (384, 640), 256),
     ]
     model, how = paper(ITERATIONS, 0.01), ways()

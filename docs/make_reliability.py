@@ -38,7 +38,9 @@ def read_report(report: Path) -> dict[str, Outcome]:
     for suite in Xml.parse(report).getroot().iter("testsuite"):  # noqa: S314 - our own file
         date = datetime.fromisoformat(suite.get("timestamp", "")).astimezone(UTC).date()
         for case in suite.iter("testcase"):
-            name = case.get("classname", "").rpartition(".")[2] + ".py"
+            # A file that cannot be collected is itself the name of its error.
+            place = case.get("classname") or case.get("name", "")
+            name = place.rpartition(".")[2] + ".py"
             before = outcomes.get(name, Outcome(0, 0, [], str(date)))
             bad = case.find("failure") is not None or case.find("error") is not None
             skipped = case.find("skipped") is not None
@@ -69,7 +71,7 @@ def row(test: Path, outcome: Outcome | None, kept: str | None) -> str:
     """Write one line of the table."""
     if outcome is None:
         return kept or f"| {promise(test)} | `{test.name}` | not run yet | |"
-    tests = f"{outcome.passed} tests passed" if outcome.passed > 1 else "1 test passed"
+    tests = f"{outcome.passed} test{'' if outcome.passed == 1 else 's'} passed"
     failed = [f"**{outcome.failed} failed**"] if outcome.failed else []
     figure = "; ".join([*failed, *(outcome.figures or [tests])])
     return f"| {promise(test)} | `{test.name}` | {figure} | {outcome.date} |"

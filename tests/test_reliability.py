@@ -10,6 +10,7 @@ REPORT = """<testsuites><testsuite timestamp="2026-01-02T12:00:00+00:00">
 <property name="figure" value="3 / 3"/></properties></testcase>
 <testcase classname="tests.faults.test_a" name="two"/>
 <testcase classname="tests.faults.test_b" name="one"><failure/></testcase>
+<testcase classname="" name="tests.faults.test_c"><error/></testcase>
 </testsuite></testsuites>"""
 
 
@@ -35,4 +36,5 @@ def test_figures_and_failures_are_read_from_the_report(tmp_path):
     assert found == {
         "test_a.py": (2, 0, ["3 / 3"], "2026-01-02"),
         "test_b.py": (0, 1, [], "2026-01-02"),
+        "test_c.py": (0, 1, [], "2026-01-02"),
     }

@@ -3,6 +3,7 @@
 import re
 import resource
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -93,23 +94,33 @@ def test_a_step_keeps_the_folder_of_before_and_goes_on_once_there_is_room(tmp_pa
     assert len(tree(tmp_path / "set")) == 10 + 1
 
 
-class Filling:
-    """An image whose decoding fills the disk."""
+@dataclass(frozen=True)
+class Black:
+    """An image; decoding it may fill the disk."""
 
-    name = "image"
+    fills: bool
+    name: str = "image"
 
     def __call__(self):
-        limit_files()
+        if self.fills:
+            limit_files()
         return np.zeros((24, 24, 3), np.uint8)
 
 
 def test_cropping(tmp_path):
-    pair = Pair("train", "s", "1", 5, 24, 24, Filling(), Filling())
     cut = CropParameters(size=24, stride=24, min_contrast=0, validation_fraction=0)
     dataset = PatchesDataset(str(tmp_path / "patches"), {"patches": "set"})
-    with pytest.raises(Exception, match=rf"train/patches\.npy: {ROOM}"):
+
+    def save(fills: bool) -> None:
+        pair = Pair("train", "s", "1", 5, 24, 24, Black(fills), Black(fills))
         dataset.save(crop(Pairs("pairs", [pair], "set"), cut))
+
+    with pytest.raises(Exception, match=rf"train/patches\.npy: {ROOM}"):
+        save(fills=True)
     assert not dataset.exists()
+    assert not list(tmp_path.rglob("*.tmp"))
+    save(fills=False)
+    assert len(dataset.load().splits["train"].rows) == 1
 
 
 def test_weights(tmp_path):

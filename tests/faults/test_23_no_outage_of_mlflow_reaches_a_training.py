@@ -102,18 +102,27 @@ def test_no_outage_costs_a_training_ten_seconds(make_project, prepared, trained,
 
 @pytest.mark.slow
 def test_a_server_killed_while_training_has_everything_once_after_a_replay(
-    ready, database, monkeypatch
+    ready, make_project, database, monkeypatch
 ):
     """Killed at a step of a training that goes on for long, and started again when that is over."""
+    command = (*TRAIN, "--params=deblur.train.epochs=300")
+    alone = make_project("alone")
+    shutil.copytree(ready.folder / "data", alone.folder / "data")
+    begun = time.monotonic()
+    alone.run(*command)
+    up = time.monotonic() - begun
     server = Server(database)
     try:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
-        running = ready.start(*TRAIN, "--params=deblur.train.epochs=300")
+        begun = time.monotonic()
+        running = ready.start(*command)
         while running.poll() is None and not stored(database):
             time.sleep(0.1)
         server.kill()
         output, _ = running.communicate(timeout=600)
         assert running.returncode == 0, output
+        assert time.monotonic() - begun < up + 10
+        assert (ready.folder / WEIGHTS).read_bytes() == (alone.folder / WEIGHTS).read_bytes()
         whole = logged(journal_of(ready))
         assert set(whole.values()) == {1}
         assert 0 < len(stored(database)) < len(whole)

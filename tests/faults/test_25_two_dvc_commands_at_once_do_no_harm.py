@@ -54,7 +54,9 @@ def test_two_tasks_both_end_or_one_is_refused_and_passes_when_tried_again(tmp_pa
     project = make_repository(tmp_path / "project")
     add_dehaze(project)
     commands = [("dvc", "repro", f"train@{task}") for task in ("deblur", "dehaze")]
-    for code, said in both(project, *commands).items():
+    ended = both(project, *commands)
+    assert 0 in ended, ended
+    for code, said in ended.items():
         assert code == 0 or all(any(why in one for why in REFUSALS) for one in said), said
     for command in commands:
         project.run(*command)

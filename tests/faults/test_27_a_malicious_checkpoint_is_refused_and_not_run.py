@@ -84,13 +84,18 @@ def test_code_in_weights_is_refused_and_not_run(tmp_path, zipped):
     assert not trap.exists()
 
 
+def put_checkpoint(runs: Path, content: bytes) -> None:
+    """As if a training had saved it: its name has the right sha256."""
+    place = runs / RUN[:16]
+    place.mkdir(parents=True)
+    (place / f"000000001-{hashlib.sha256(content).hexdigest()}.pt").write_bytes(content)
+
+
 @pytest.mark.parametrize("zipped", [False, True])
 def test_code_in_a_checkpoint_of_the_right_name_is_refused_and_not_run(tmp_path, zipped):
     trap = tmp_path / "trap"
     content = pickled({"step": Malicious(f"touch {trap}")}, zipped=zipped)
-    place = tmp_path / "runs" / RUN[:16]
-    place.mkdir(parents=True)
-    (place / f"000000001-{hashlib.sha256(content).hexdigest()}.pt").write_bytes(content)
+    put_checkpoint(tmp_path / "runs", content)
     with pytest.raises(BadInputError, match="no checkpoint is whole"):
         Checkpoints(tmp_path / "runs").load(RUN)
     assert not trap.exists()
@@ -120,12 +125,14 @@ def test_a_header_that_declares_too_much_is_refused(tmp_path, content):
 MEASURE = """
 import sys
 from pathlib import Path
+from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.datasets.legacy_weights import import_dmphn
 from idemnet.datasets.weights import read_weights
 from idemnet.machine import peak_memory
 before = peak_memory()
 for read in (lambda: read_weights(Path(sys.argv[1])),
-             lambda: import_dmphn(Path(sys.argv[2]), Path(sys.argv[2]) / "out", width=2)):
+             lambda: import_dmphn(Path(sys.argv[2]), Path(sys.argv[2]) / "out", width=2),
+             lambda: Checkpoints(Path(sys.argv[3])).load(sys.argv[4])):
     try:
         read()
     except ValueError:
@@ -135,7 +142,7 @@ print(peak_memory() - before)
 
 
 def test_what_a_file_declares_takes_no_memory(tmp_path, released):
-    """A safetensors header of a terabyte; a pickle whose packed zeros are 160 MB."""
+    """A safetensors header of a terabyte; pickles whose packed zeros are 160 MB."""
     weights = as_weights(tmp_path / "sent", HUGE.to_bytes(8, "little") + b"{}")
     plain = pickled({"layer1.weight": torch.zeros(40_000_000)})
     with (
@@ -144,10 +151,12 @@ def test_what_a_file_declares_takes_no_memory(tmp_path, released):
     ):
         for member in source.namelist():
             bomb.writestr(member, source.read(member))
-    command = [sys.executable, "-c", MEASURE, str(weights), str(released)]
+    runs = tmp_path / "runs"
+    put_checkpoint(runs, (released / "encoder_lv1.pkl").read_bytes())
+    command = [sys.executable, "-c", MEASURE, str(weights), str(released), str(runs), RUN]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    assert said[:2] == ["refused", "refused"]
-    assert int(said[2]) < 50_000_000
+    assert said[:3] == ["refused", "refused", "refused"]
+    assert int(said[3]) < 50_000_000
 
 
 def test_data_never_becomes_code():

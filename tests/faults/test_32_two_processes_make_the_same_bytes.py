@@ -33,15 +33,14 @@ def run_on(frames: Path, project: Project, pipeline: str, *more: str) -> Project
 
 
 def without_timings(files: dict[str, bytes]) -> dict[str, object]:
-    """What was made, but for how long it took, and reports and records, which say so."""
-    kept = {
-        name: content
-        for name, content in files.items()
-        if not name.startswith(("08_reporting", "07_model_output", "06_models/runs"))
-    }
+    """What was made, but for how long it took, and records and pages, which say so."""
+    kept = {}
     for name, content in files.items():
-        if name.endswith("08_reporting/deblur/frames/metrics.json"):
+        measured = name.startswith(("07_model_output", "08_reporting"))
+        if name.endswith(("scores.json", "metrics.json")):
             kept[name] = {k: v for k, v in json.loads(content).items() if k != "cost"}
+        elif not name.startswith("06_models/runs") and (not measured or "/sample_" in name):
+            kept[name] = content
     return kept
 
 
@@ -57,7 +56,13 @@ def test_runs_in_fresh_processes(make_project, prepared, tmp_path, pipeline):
         made.append(without_timings(project.bytes_below()))
     assert made[0] == made[1]
     assert any(name.endswith(".png") for name in made[0])
-    assert ("06_models/deblur/frames/weights.safetensors" in made[0]) == ("train" in pipeline)
+    for name in (
+        "06_models/deblur/frames/weights.safetensors",
+        "07_model_output/deblur/frames/scores.json",
+        "07_model_output/deblur/frames/sample_0/restored.png",
+        "08_reporting/deblur/frames/metrics.json",
+    ):
+        assert (name in made[0]) == ("train" in pipeline), name
 
 
 @pytest.mark.slow

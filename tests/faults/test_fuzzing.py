@@ -22,7 +22,7 @@ FEW, MANY = 100, {"pictures": 14000, "archives": 3000, "weights": 2000, "checkpo
 def read_changed_files(kind: str, count: int, folder: Path) -> str:
     result = subprocess.run(
         [sys.executable, "-m", "tests.faults.fuzzing.victim", kind, "0", str(count)],
-        cwd=folder, capture_output=True, text=True, check=False,
+        cwd=folder, capture_output=True, text=True, check=False, timeout=900,
         env=environment(PYTHONPATH=f"{REPOSITORY}:{REPOSITORY / 'src'}"),
     )  # fmt: skip
     last = (folder / "number").read_text()

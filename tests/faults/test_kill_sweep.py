@@ -128,12 +128,14 @@ def sweep_over(sweep: Sweep, begun: Project, command: list[str], kills: int) -> 
     shutil.copytree(begun.folder, undisturbed)
     calls = sweep.finish(Project(undisturbed), command)
     expected = results(Project(undisturbed))
-    chosen = spread(kills, calls)
+    assert ("weights" in expected) == (command == TRAIN)
+    chosen, killed = spread(kills, calls), 0
     for at in chosen:
         project = Project(shutil.copytree(begun.folder, sweep.folder / "project"))
         code, reached = sweep.run(project, command, at)
         # Threads and workers take turns by chance, so a run may have a call or two less.
         assert (code, reached) == (-9, at - 1) or (code == 0 and at > calls - 5), at
+        killed += code == -9
         see_that_all_is_whole(project)
         sweep.finish(project, command)
         see_that_all_is_whole(project)
@@ -142,7 +144,7 @@ def sweep_over(sweep: Sweep, begun: Project, command: list[str], kills: int) -> 
         tell_mlflow_once(project)
         shutil.rmtree(project.folder)
     shutil.rmtree(undisturbed)
-    return f"kills survived {len(chosen)} / {len(chosen)}, of {calls} calls"
+    return f"kills survived {killed} / {killed}, spread over {calls} calls"
 
 
 def hidden_below(project: Project) -> list[str]:

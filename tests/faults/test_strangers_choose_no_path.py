@@ -1,5 +1,6 @@
 """Whoever talks to the page or gives a file chooses no path: not to read from, nor to write to."""
 
+import http.client
 import io
 import json
 import struct
@@ -7,7 +8,9 @@ import subprocess
 import sys
 import zipfile
 import zlib
+from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -81,12 +84,24 @@ def test_an_upload_lies_where_the_page_puts_it(app, place, name):
     assert [one for one in everywhere if not one.is_relative_to(own)] == []
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../../etc/passwd", "%2e%2e/%2e%2e/etc/passwd"])
-def test_no_other_file_is_served(app, path):
+@pytest.mark.parametrize("up", ["", "../", "%2e%2e/", "..%2f"])
+def test_no_other_file_is_served(app, place, up):
+    """Asked for as it stands: libraries of the better kind would tidy the path up first."""
+    (place / "secret.txt").write_text("secret")
+    uploaded = Path(app.upload("a.png", PICTURE)["path"])
+    there = str(place / "secret.txt")
+    path = f"{uploaded.parent}/{up * 20}{there[1:]}" if up else there
+    page = urlsplit(app.address)
     for route in ("file=", "file/", "download/"):
-        answer = app.session.get(f"{app.address}gradio_api/{route}{path}", timeout=60)
-        assert answer.status_code >= 400
-        assert "root:" not in answer.text
+        asked = http.client.HTTPConnection(page.netloc, timeout=60)
+        with closing(asked):
+            cookies = "; ".join(f"{one.name}={one.value}" for one in app.session.cookies)
+            asked.request(
+                "GET", f"{page.path}gradio_api/{route}{path}", headers={"Cookie": cookies}
+            )
+            answer = asked.getresponse()
+            assert answer.status >= 400
+            assert b"secret" not in answer.read().replace(there.encode(), b"")
 
 
 def deflated(megabytes: int) -> bytes:

@@ -17,6 +17,7 @@ from kedro.io import DatasetError
 from idemnet.datasets.files import shown, write_whole
 from idemnet.datasets.find_weights import find_starter, find_weights
 from idemnet.datasets.folder import DatasetFolder
+from idemnet.datasets.tensors import load_tensors
 from idemnet.datasets.weights import read_weights
 from idemnet.errors import BadInputError
 from idemnet.parameters import STARTER
@@ -97,10 +98,7 @@ def _read(file: Path) -> dict[str, Any]:
     data = file.read_bytes()
     if hashlib.sha256(data).hexdigest() != file.stem.partition("-")[2]:
         raise BadInputError(f"{shown(file)}: is corrupt, its sha256 is not that of its name")
-    try:
-        state = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-    except Exception as error:  # of any kind: the bytes are anybody's
-        raise BadInputError(f"{shown(file)}: is not a checkpoint") from error
+    state = load_tensors(data, file)
     if not isinstance(state, dict):
         raise BadInputError(f"{shown(file)}: is not a checkpoint")
     return state

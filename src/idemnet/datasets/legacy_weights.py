@@ -1,9 +1,7 @@
 """Weights that others released as pickled state dicts: read as tensors and nothing else."""
 
 import hashlib
-import io
 import re
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from torch import Tensor
 
 import idemnet
 from idemnet.datasets.files import shown, some
+from idemnet.datasets.tensors import load_tensors
 from idemnet.datasets.weights import write_weights
 from idemnet.errors import BadInputError
 from idemnet.models.cost import count_parameters
@@ -77,24 +76,10 @@ def _read(path: Path) -> bytes:
 
 
 def _load(data: bytes, path: Path) -> Mapping[str, Tensor]:
-    if _is_packed(data):
-        raise BadInputError(f"{shown(path)}: is packed, as torch.save does not, refused")
-    try:
-        state = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-    except Exception as error:  # of any kind: the bytes are anybody's
-        raise BadInputError(f"{shown(path)}: is not a file of tensors alone, refused") from error
+    state = load_tensors(data, path)
     if not isinstance(state, Mapping):
         raise BadInputError(f"{shown(path)}: holds no state dict but a {type(state).__name__}")
     return state
-
-
-def _is_packed(data: bytes) -> bool:
-    """Tell files that could unpack to far more than they are."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return any(member.file_size > member.compress_size for member in archive.infolist())
-    except zipfile.BadZipFile:
-        return False
 
 
 def _rename(

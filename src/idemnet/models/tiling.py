@@ -83,7 +83,7 @@ def tile_shape(height: int, width: int, tile: int, overlap: int) -> tuple[int, i
     """
     if fits(height, width, tile):
         return height, width
-    best, least = (min(tile, height), min(tile, width)), math.inf
+    best, least = (min(tile, height), min(tile, width)), (math.inf, 0)
     tallest = max(BAND * tile**2 // width, overlap + SQUARE)
     for rows in range(1, height // SQUARE + 2):
         tall = _even(height, rows, overlap)
@@ -91,9 +91,11 @@ def tile_shape(height: int, width: int, tile: int, overlap: int) -> tuple[int, i
         if tall > tallest or widest < min(width, overlap + SQUARE):
             continue
         columns = 1 if width <= widest else len(tile_starts(width, widest, overlap))
-        work = (height + (rows - 1) * overlap) * (width + (columns - 1) * overlap)
-        if work < least:
-            best, least = (tall, _even(width, columns, overlap)), work
+        shape = tall, _even(width, columns, overlap)
+        work = (1 + (rows - 1) * overlap / height) * (1 + (columns - 1) * overlap / width)
+        cost = round(work, 2), math.prod(shape)  # where they hardly differ, less memory
+        if cost < least:
+            best, least = shape, cost
     return best
 
 
