@@ -8,7 +8,6 @@ import json
 import multiprocessing
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -18,6 +17,7 @@ from typing import Any, BinaryIO
 
 from idemnet.datasets.files import refuse_if_full, write_all
 from idemnet.machine import cores
+from idemnet.orphans import end_with_parent
 from idemnet.progress import Advance, count_items
 from idemnet.recipes import Job
 
@@ -89,15 +89,7 @@ def _wait_for(futures: Sequence[Future[dict[str, Any]]], finished: Any, advance:
 def _start_worker(finished: Any) -> None:
     global _finished  # noqa: PLW0603 - shared memory reaches a worker only through its initializer
     _finished = finished
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """Leave at once when the parent is killed: nobody is left to take the results."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    end_with_parent()  # nobody is left to take the results
 
 
 def _run_job(job: Job, folder: Path, journal: Path, write: Write) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
+from idemnet.orphans import end_with_parent
 from idemnet.training.job import TrainingJob
 from idemnet.training.order import Draw, batches, group_by_pair, less_blurred, make_sample
 
@@ -66,14 +67,15 @@ def open_loader(job: TrainingJob, start: int, rank: int = 0, processes: int = 1)
         pin_memory=job.device == "cuda",
         # Not forked: the tracker's thread may be importing just then.
         multiprocessing_context="forkserver" if job.parameters.workers else None,
-        worker_init_fn=_leave_signals_to_the_parent,
+        worker_init_fn=_start_worker,
         generator=torch.Generator(),  # its own, so that loading draws nothing from ours
     )
 
 
-def _leave_signals_to_the_parent(_: int) -> None:
+def _start_worker(_: int) -> None:
     """Ctrl-C reaches a terminal's whole group: the parent still needs its workers for this step."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
 
 
 def _collate(samples: list[Sample]) -> Batch:

@@ -2,15 +2,14 @@
 
 import logging
 import multiprocessing
-import os
 import signal
-import threading
 from collections import deque
 from collections.abc import Sequence
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 
 from idemnet.machine import cores
+from idemnet.orphans import end_with_parent
 from idemnet.training.job import TrainingJob
 from idemnet.training.launch import train_as
 from idemnet.training.team import Team
@@ -59,14 +58,6 @@ def _is_done(job: TrainingJob) -> bool:
 
 def _train_alone(job: TrainingJob) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent(signal.SIGTERM)  # which saves first
     job.check()
     train_as(job, Team())
-
-
-def _end_with_parent() -> None:
-    """Save and leave when the parent is killed."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
