@@ -51,7 +51,7 @@ def test_killed_at_every_step_in_turn_it_still_ends_with_the_same_bytes(tmp_path
 
 @pytest.mark.parametrize("workers", [2, pytest.param(0, marks=pytest.mark.slow)])
 def test_the_same_command_ends_with_the_same_bytes(project, trained, workers):
-    """Workers are ahead of the training; what they had ready is made again, and they end with it."""
+    """Workers are ahead of the training: what they had ready is made again. They end with it."""
     every_step = [f"--params=deblur.train.checkpoint_steps=1,deblur.train.workers={workers}"]
     run = project.start(*TRAIN, *every_step)
     while run.poll() is None and len(checkpoints(project)) < 2:
