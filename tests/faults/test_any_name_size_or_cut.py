@@ -175,7 +175,7 @@ def test_any_value_of_a_parameter_is_taken_or_named_with_its_key(place, value):
         group = group[key]
     group[place[-1]] = value
     for fault in describe_faults("deblur", TASKS["deblur"], changed):
-        assert fault.startswith("  deblur.") and ": " in fault
+        assert fault.startswith("  deblur") and ": " in fault
         assert place[0] in fault
 
 

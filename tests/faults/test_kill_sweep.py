@@ -167,7 +167,7 @@ def test_a_few_kills_while_data_are_prepared(sweep, record_property):
 @pytest.mark.slow
 def test_kills_all_along_a_first_run(sweep, record_property):
     begun = tiny_project(sweep.folder / "first")
-    record_property("figure", sweep_over(sweep, begun, TRAIN, 24))
+    record_property("figure", sweep_over(sweep, begun, TRAIN, 60))
 
 
 @pytest.mark.slow
