@@ -25,7 +25,7 @@ from idemnet.datasets.raw import RawDataset
 from idemnet.datasets.sources import SourcesOnDisk
 from idemnet.recipes import Pair
 
-ROUNDS, FRAMES, PAIRS = 2, 121, 12
+ROUNDS, FRAMES, PAIRS = 2, 121, 8
 
 
 def prepare(place: Path) -> None:

@@ -30,7 +30,7 @@ from idemnet.models.restoring import restore
 from idemnet.models.tiling import restore_in_tiles
 from idemnet.parameters import RestoreParameters
 
-ROUNDS, WHOLE = 5, 2048
+ROUNDS, WHOLE = 4, 2048
 ITERATIONS = 2
 """Of the network that is timed: six take three times as long, whole and in tiles alike."""
 

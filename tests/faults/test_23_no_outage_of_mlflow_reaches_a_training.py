@@ -216,6 +216,7 @@ def test_an_outage_costs_ten_seconds_and_no_metric(outage, uri, tmp_path, caplog
     assert_whole(uri, folder)
 
 
+@pytest.mark.slow
 def test_a_server_killed_midway_and_started_again_has_everything_once(database, tmp_path, caplog):
     server = Server(database)
     folder = tmp_path / "journal"

@@ -29,7 +29,7 @@ def test_the_step_is_finished_and_saved_and_the_rest_ends_the_same(
     ("send", "number", "code", "processes"),
     [
         (os.kill, signal.SIGTERM, 143, 1),
-        (os.killpg, signal.SIGINT, 130, 1),  # Ctrl-C reaches the group
+        pytest.param(os.killpg, signal.SIGINT, 130, 1, marks=pytest.mark.slow),  # as by Ctrl-C
         pytest.param(os.kill, signal.SIGINT, 130, 2, marks=pytest.mark.slow),
     ],
 )
