@@ -9,8 +9,8 @@ import threading
 def end_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
     """Have a signal end this process when its parent was killed, which nobody else would tell it.
 
-    A forkserver's children have another parent for the system than the one that waits for them, and
-    so does what torch's own watch over loader workers looks at.
+    To the system, a forkserver's children have the forkserver for a parent, which lives as long as
+    they do: that is what torch's own watch over loader workers sees.
     """
     threading.Thread(target=_watch, args=(by,), daemon=True).start()
 

@@ -62,6 +62,7 @@ def test_what_looks_around_leaves_no_seam():
 
 def test_tiles_share_as_little_as_they_can():
     assert tile_shape(720, 1280, tile=528, overlap=72) == (400, 680)  # two by two, not by three
+    assert tile_shape(720, 1280, tile=512, overlap=82) == (402, 498)  # five strips are as much work
     assert tile_shape(100, 9000, tile=512, overlap=64)[0] == 100  # a panorama is cut one way only
     assert tile_shape(500, 500, tile=512, overlap=64) == (500, 500)
 
