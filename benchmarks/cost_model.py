@@ -13,6 +13,7 @@ from memory import growth, run
 from promise import Promise, note, report
 from torch import Tensor, nn
 
+from idemnet.machine import SMALL, keep_freed
 from idemnet.models.cost import count_macs
 from idemnet.models.idempotent import IdempotentNet
 from idemnet.models.memory import predict_memory
@@ -72,6 +73,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:]:
+        keep_freed(SMALL)  # as the command does where memory is limited
         print(json.dumps(measure(*map(int, sys.argv[1:]))))
     else:
         main()

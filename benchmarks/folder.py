@@ -26,6 +26,7 @@ from idemnet.datasets.photo import PhotoFile, encode_photo
 from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.errands import Errand, plan_errands
 from idemnet.imaging.scenes import render_frames
+from idemnet.machine import TILES, keep_freed
 from idemnet.restore_files import restore_files
 
 PICTURES, ROUNDS, WAIT = 50, 2, 0.1
@@ -121,6 +122,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    keep_freed(TILES)  # as the command does
     if sys.argv[1:]:
         restore(
             Restorer.load("deblur", device="cpu"),

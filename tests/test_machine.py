@@ -4,8 +4,9 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
-from idemnet.machine import peak_memory
+from idemnet.machine import SMALL, TILES, peak_memory
 
 CODE = "from idemnet.machine import peak_memory; print(peak_memory())"
 
@@ -14,3 +15,21 @@ def test_peak_memory_is_not_that_of_the_process_that_started_this_one():
     held = np.ones(50_000_000)
     output = subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True).stdout
     assert int(output) < held.nbytes < peak_memory()
+
+
+FREE_AN_ARRAY = """
+import sys, numpy, psutil
+from idemnet.machine import keep_freed
+keep_freed(int(sys.argv[1]))
+held = psutil.Process().memory_info().rss
+array = numpy.ones(20_000_000, numpy.uint8)
+del array
+print(psutil.Process().memory_info().rss - held)
+"""
+
+
+@pytest.mark.parametrize(("size", "kept"), [(TILES, True), (SMALL, False)])
+def test_freed_arrays_are_kept_up_to_the_size_that_was_asked_for(size, kept):
+    command = [sys.executable, "-c", FREE_AN_ARRAY, str(size)]
+    grown = int(subprocess.run(command, check=True, capture_output=True).stdout)
+    assert (grown > 19_000_000) == kept

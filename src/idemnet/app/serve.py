@@ -13,7 +13,7 @@ import click
 from idemnet.app.samples import make_samples
 from idemnet.datasets.find_weights import find_weights
 from idemnet.errors import BadInputError
-from idemnet.machine import give_back_large_arrays
+from idemnet.machine import TILES, keep_freed
 from idemnet.restorer import Restorer
 from idemnet.tasks import TASKS
 
@@ -26,7 +26,7 @@ def serve(compare: str | None, port: int | None) -> None:
     Raises:
         BadInputError: If there are no such weights to compare with, or the port is taken.
     """
-    give_back_large_arrays()
+    keep_freed(TILES)
     restorers = load_restorers()
     compared = None if compare is None else Restorer.load(compare)
     if compared is not None and compared.card["task"] not in restorers:

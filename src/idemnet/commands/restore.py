@@ -82,10 +82,10 @@ def restore(
     if not todo:
         return
     from idemnet.datasets.clip import name_loss  # noqa: PLC0415
-    from idemnet.machine import give_back_large_arrays  # noqa: PLC0415
+    from idemnet.machine import SMALL, TILES, keep_freed  # noqa: PLC0415
     from idemnet.restore_files import restore_files  # noqa: PLC0415
 
-    give_back_large_arrays()
+    keep_freed(TILES if memory is None else SMALL)
     restorer = load_restorer(task, weights, passes=passes, memory=memory, device=device)
     for errand in todo:
         if errand.is_video and (loss := name_loss(errand.source, errand.target)):

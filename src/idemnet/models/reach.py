@@ -6,11 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d
 
-from idemnet.models.tiling import FADE
-
-SEEN = 0.15 / 255
-"""Largest difference that a cut may leave; far below half a grey level, which is promised, for only
-a few images are looked at, and others differ more."""
+SEEN = 0.2 / 255
+"""Largest difference that a cut may leave; below half a grey level, which is promised, for only a
+few images are looked at, and others differ up to twice as much."""
 FARTHEST = 128
 """Pixels from a cut beyond which no difference is looked for."""
 CELL = 8
@@ -24,7 +22,7 @@ _overlaps: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
 def find_overlap(model: nn.Module, device: str) -> int:
     """Give the pixels that tiles must share; measured once for each network."""
     if model not in _overlaps:
-        _overlaps[model] = 2 * measure_reach(model, device) + FADE
+        _overlaps[model] = 2 * measure_reach(model, device)
     return _overlaps[model]
 
 

@@ -19,7 +19,8 @@ BAND = 4
 """Tiles' worth of pixels that a band of them has at most."""
 FADE = 8
 """Pixels in the middle of an overlap across which one tile fades into the next; what lies nearer to
-a tile's edge has not seen enough, and is left to the neighbour."""
+a tile's edge has not seen enough, and is left to the neighbour. Where it is just not enough, the
+tile has hardly any weight left, so the overlap needs nothing more for it."""
 
 
 def restore_in_tiles(restore: Restore, image: Tensor, *, tile: int, overlap: int) -> Tensor:
@@ -80,7 +81,7 @@ def tile_shape(height: int, width: int, tile: int, overlap: int) -> tuple[int, i
 
     Where that hardly differs, the smallest, which take the least memory.
 
-    Four tiles of 680x400 cover 1280x720 with less work than six of 512x512 do. Of wide images they
+    Six tiles of 488x424 cover 1280x720 with less work than six of 512x512 do. Of wide images they
     are flat: a band of them is in memory at a time, which must not grow with the image.
     """
     if fits(height, width, tile):
@@ -88,26 +89,38 @@ def tile_shape(height: int, width: int, tile: int, overlap: int) -> tuple[int, i
     best, least = (min(tile, height), min(tile, width)), (math.inf, 0)
     tallest = max(BAND * tile**2 // width, overlap + SQUARE)
     for rows in range(1, height // SQUARE + 2):
-        tall = _even(height, rows, overlap)
-        widest = tile**2 // tall
-        if tall > tallest or widest < min(width, overlap + SQUARE):
-            continue
-        columns = 1 if width <= widest else len(tile_starts(width, widest, overlap))
-        shape = tall, _even(width, columns, overlap)
-        work = (1 + (rows - 1) * overlap / height) * (1 + (columns - 1) * overlap / width)
-        cost = round(work, 2), math.prod(shape)  # where they hardly differ, less memory
-        if cost < least:
-            best, least = shape, cost
+        for tall in _even(height, rows, overlap):
+            widest = tile**2 // tall
+            if tall > tallest or widest < min(width, overlap + SQUARE):
+                continue
+            columns = 1 if width <= widest else len(tile_starts(width, widest, overlap))
+            for wide in _even(width, columns, overlap):
+                if wide > widest:
+                    continue
+                restored = _covered(height, tall, overlap) * _covered(width, wide, overlap)
+                cost = round(restored / (height * width), 2), tall * wide
+                if cost < least:
+                    best, least = (tall, wide), cost
     return best
 
 
-def _even(length: int, count: int, overlap: int) -> int:
-    """Give the least length with which so many tiles cover everything."""
+def _even(length: int, count: int, overlap: int) -> list[int]:
+    """Give the least lengths with which so many tiles cover everything: the last as long, or not.
+
+    Tiles start at squares, so equal ones would often share more than they must.
+    """
     if count == 1:
+        return [length]
+    squares = max(1, (length - overlap) // (count * SQUARE))
+    steps = (squares * SQUARE, (squares + 1) * SQUARE)
+    return [max(step + overlap, length - (count - 1) * step) for step in steps]
+
+
+def _covered(length: int, tile: int, overlap: int) -> int:
+    """Add up the lengths of all tiles."""
+    if length <= tile:
         return length
-    squares = (length - overlap) // (count * SQUARE)
-    steps = (max(1, squares) * SQUARE, (squares + 1) * SQUARE)
-    return min(max(step + overlap, length - (count - 1) * step) for step in steps)
+    return sum(min(tile, length - start) for start in tile_starts(length, tile, overlap))
 
 
 def tile_starts(length: int, tile: int, overlap: int) -> list[int]:
