@@ -29,7 +29,7 @@ def peak_memory() -> int:
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Settings of glibc's."""
-TILES, SMALL = 32_000_000, 1_000_000
+TILES, SMALL = 34_000_000, 1_000_000
 """Bytes: more than most arrays of a tile of the default size have, and what is kept at most where
 memory is limited."""
 

@@ -221,7 +221,7 @@ class TrainParameters(Parameters):
 class TilingParameters(Parameters):
     """How pictures that are too large to be restored at once are cut up."""
 
-    tile: Annotated[int, Field(ge=64, le=32768)] = 496
+    tile: Annotated[int, Field(ge=64, le=32768)] = 512
     """Images of more pixels than a square of this side are restored in tiles of at most as many.
     With this, most arrays of the paper's network are small enough to be kept (machine.TILES)."""
     tile_overlap: Annotated[int, Field(ge=0, le=1024)] | None = None

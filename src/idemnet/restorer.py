@@ -48,7 +48,7 @@ class Restorer:
         weights: str | Path = "deblur",
         *,
         passes: int = 1,
-        tile: int = 496,
+        tile: int = 512,
         tile_overlap: int | None = None,
         memory: int | str | None = None,
         device: str = "auto",

@@ -50,8 +50,8 @@ def test_the_largest_tile_that_fits_is_taken(monkeypatch):
         network = restoring_memory(model, tall, wide)
         return used + picture.nbytes + 2 * 4 * 3 * tall * 600 + network
 
-    for memory in map(needed, (496, 288, 160)):
-        fitting = [tile for tile in range(496, overlap, -32) if needed(tile) <= memory]
+    for memory in map(needed, (512, 288, 160)):
+        fitting = [tile for tile in range(512, overlap, -32) if needed(tile) <= memory]
         how = RestoreParameters(memory=memory)
         assert restoring._fit(model, picture, how, "cpu", picture.nbytes).tile == max(fitting)
     with pytest.raises(BadInputError, match=r"restoring 600x600 takes \d+ MB of memory, and"):
