@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from idemnet.datasets.files import refuse_if_full, write_all
-from idemnet.machine import cores
+from idemnet.machine import TILES, cores, keep_freed
 from idemnet.orphans import end_with_parent
 from idemnet.progress import Advance, count_items
 from idemnet.recipes import Job
@@ -89,6 +89,7 @@ def _wait_for(futures: Sequence[Future[dict[str, Any]]], finished: Any, advance:
 def _start_worker(finished: Any) -> None:
     global _finished  # noqa: PLW0603 - shared memory reaches a worker only through its initializer
     _finished = finished
+    keep_freed(TILES)  # from the first image on, as glibc would after many
     end_with_parent()  # nobody is left to take the results
 
 
