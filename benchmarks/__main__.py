@@ -76,8 +76,10 @@ def keep(rows: list[str], seconds: float, renewed: tuple[str, ...]) -> None:
     old, _, after = rest.partition(end)
     said = f"{describe_machine()} All in {seconds / 60:.1f} minutes."
     if renewed:
-        first = old.partition(AGAIN)[0].partition(HEADER[0])[0].strip()
-        said = f"{first}{AGAIN}{datetime.date.today().isoformat()}: {', '.join(renewed)}."
+        first, _, earlier = old.partition(HEADER[0])[0].strip().partition(AGAIN)
+        named = {*earlier.partition(": ")[2].rstrip(".").split(", "), *renewed}
+        names = ", ".join(name for name in SCRIPTS if name in named)
+        said = f"{first}{AGAIN}{datetime.date.today().isoformat()}: {names}."
         others = [row for row in old.splitlines() if _script(row) in set(SCRIPTS) - set(renewed)]
         rows = sorted(rows + others, key=lambda row: SCRIPTS.index(_script(row)))
     table = "\n".join((*HEADER, *rows))

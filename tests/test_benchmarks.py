@@ -78,6 +78,8 @@ def test_what_is_measured_again_renews_its_rows_alone(bench):
         assert text.splitlines()[6:] == [renewed, *before.splitlines()[7:]]
         assert text.count("Measured again") == 1
         assert text.splitlines()[2].startswith(before.splitlines()[2])
+    run("kept")
+    assert page.read_text().splitlines()[2].endswith(": missed, kept.")  # not the last one alone
 
 
 def test_every_script_is_run_or_says_that_it_takes_too_long():
