@@ -67,7 +67,12 @@ def main() -> None:
             memory.append(abs(one["memory"] - 1))
     report(
         Promise("predicted MACs, largest error of nine", [max(macs)], at_most=0, unit=""),
-        Promise("predicted memory, largest error of nine", [max(memory)], at_most=0.15, unit=""),
+        Promise(
+            "predicted memory where it is limited, largest error of nine",
+            [max(memory)],
+            at_most=0.15,
+            unit="",
+        ),
     )
 
 

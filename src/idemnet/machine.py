@@ -38,8 +38,8 @@ def keep_freed(size: int) -> None:
     """Have the C library keep arrays up to this size for later when they are freed, and no others.
 
     What is kept need not be fetched from the system page by page again: restoring in tiles takes a
-    fifth less time. Where all is given back, a process holds what it uses, and no more. Either is
-    for the whole process, so commands ask for it, and what others import does not.
+    fifth less time than where all is given back. There, a process holds what it uses, and no more.
+    Either is for the whole process, so commands ask for it, and what others import does not.
     """
     if sys.platform == "linux":
         with suppress(AttributeError):  # another C library
