@@ -2,23 +2,25 @@
 
 Two passes of six iterations are unrolled in a step; checkpointing keeps what lies between
 iterations and computes the rest again. Promises: at most 0.35x the memory that activations take, at
-no more than 1.4x the time, on the CPU. Processes of both take turns, as a training has a process of
-its own: where one leaves the heap in pieces, the other's backward pass takes a third longer. Memory
-is what the process grows by during its first step, after one on a tiny image.
+no more than 1.4x the time, on the CPU. Each has a process of its own, as a training has: where one
+leaves the heap in pieces, the other's backward pass takes a third longer. The two take turns, step
+by step. Memory is what a process grows by during its first step, after one on a tiny image.
 """
 
 import sys
-from statistics import median
+from collections.abc import Callable
+from functools import partial
 
 import torch
-from memory import growth, run
-from promise import Promise, note, report, timed
+from memory import growth
+from promise import Promise, note, report, take_turns
+from servant import Servant, serve
 from torch import Tensor, nn
 
 from idemnet.models import MODELS
 from idemnet.training.loss import idempotent_loss
 
-ROUNDS, STEPS, SIZE = 3, 2, 128
+ROUNDS, SIZE = 5, 128
 KINDS = ("plain", "checkpointed")
 
 
@@ -32,27 +34,34 @@ def step(model: nn.Module, image: Tensor) -> None:
     model.zero_grad()
 
 
-def measure(kind: str) -> None:
-    """Print the MB and the seconds of a step in this process."""
+def answer_for(kind: str) -> None:
+    """Answer "memory" with the MB of a first step, and "step" by taking one."""
     model, image = build(kind), torch.rand(1, 3, SIZE, SIZE)
     step(model, torch.rand(1, 3, 16, 16))  # libraries load
-    memory = growth(lambda: step(model, image))
-    print(memory, median(timed(lambda: step(model, image)) for _ in range(STEPS)))
+    works: dict[str, Callable[[], object]] = {
+        "memory": lambda: growth(works["step"]),
+        "step": lambda: step(model, image),
+    }
+    serve(lambda word: works[word]())
 
 
 def main() -> None:
-    memory, time = [], []
-    for number in range(ROUNDS):
-        turn = KINDS if number % 2 == 0 else KINDS[::-1]
-        found = {kind: [float(one) for one in run(__file__, kind).split()] for kind in turn}
-        for kind in KINDS:
-            note("{}: {:.0f} MB, {:.2f} s".format(kind, *found[kind]))
-        plain, checkpointed = (found[kind] for kind in KINDS)
-        memory.append(checkpointed[0] / plain[0])
-        time.append(checkpointed[1] / plain[1])
-    what = "activation checkpointing, a step of the paper's network on one 128x128 crop"
-    report(Promise(f"{what}: memory", memory, at_most=0.35), Promise("… time", time, at_most=1.4))
+    servants = [Servant(__file__, kind) for kind in KINDS]
+    plain, ours = (float(servant("memory")) for servant in servants)
+    note(f"{plain:.0f} MB, {ours:.0f} MB with checkpointing")
+    times = take_turns(ROUNDS, *(partial(servant, "step") for servant in servants))
+    report(
+        Promise(
+            "activation checkpointing, a step of the paper's network on one 128x128 crop: memory",
+            [ours / plain],
+            at_most=0.35,
+        ),
+        Promise("… time", [ours / plain for plain, ours in times], at_most=1.4),
+    )
 
 
 if __name__ == "__main__":
-    measure(sys.argv[1]) if sys.argv[1:] else main()
+    if sys.argv[1:]:
+        answer_for(sys.argv[1])
+    else:
+        main()

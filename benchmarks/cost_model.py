@@ -21,21 +21,19 @@ from idemnet.models.memory import predict_memory
 WIDTHS, SIZES = (16, 32, 48), ((256, 256), (512, 512), (360, 640))
 
 
-def count_products(model: nn.Module, image: Tensor) -> int:
-    """Restore, and count the products of every convolution that is called."""
-    total = 0
+def count_products(model: nn.Module) -> list[int]:
+    """Give a list that takes the products of every convolution that is called from now on."""
+    products = []
 
     def count(layer: Any, inputs: tuple[Tensor], output: Tensor) -> None:
-        nonlocal total
         side = inputs[0] if isinstance(layer, nn.ConvTranspose2d) else output
         pixels = side.shape[0] * side.shape[2] * side.shape[3]
-        total += pixels * layer.weight.numel()
+        products.append(pixels * layer.weight.numel())
 
     for layer in model.modules():
         if isinstance(layer, nn.Conv2d | nn.ConvTranspose2d):
             layer.register_forward_hook(count)
-    model(image)
-    return total
+    return products
 
 
 @torch.inference_mode()
@@ -46,9 +44,10 @@ def measure(width: int, height: int, wide: int) -> dict[str, float]:
     predicted["memory"] = predict_memory(model, height, wide)
     image = torch.rand(1, 3, height, wide)
     model(image[..., :16, :16])  # libraries load
+    products = count_products(model)
     memory = growth(lambda: model(image))
     return {
-        "macs": predicted["macs"] / count_products(model, image),
+        "macs": predicted["macs"] / sum(products),
         "memory": predicted["memory"] / 1e6 / memory,
         "megabytes": memory,
     }

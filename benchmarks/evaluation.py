@@ -28,7 +28,7 @@ from idemnet.models.network import Network
 from idemnet.parameters import EvaluateParameters
 from idemnet.recipes import Pair
 
-IMAGES, ROUNDS, SCORES = 16, 3, 22
+IMAGES, ROUNDS, SCORES = 10, 3, 22
 
 
 class Identity(nn.Module):

@@ -30,7 +30,7 @@ from idemnet.models.restoring import restore
 from idemnet.models.tiling import restore_in_tiles
 from idemnet.parameters import RestoreParameters
 
-ROUNDS, WHOLE = 6, 2048
+ROUNDS, WHOLE = 5, 2048
 TIMED, REMEMBERING = 1, 2
 """Iterations: six take six times as long, whole and in tiles alike, and from the second one on the
 memory of the one before is held."""

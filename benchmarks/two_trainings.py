@@ -20,7 +20,7 @@ from idemnet.parameters import TrainParameters
 from idemnet.training.loop import Objective
 from idemnet.training.team import Team
 
-ROUNDS, STEPS, BATCH, SIZE = 3, 6, 8, 64
+ROUNDS, STEPS, BATCH, SIZE = 3, 4, 8, 64
 NETWORK = {"width": 16, "iterations": 2}
 
 

@@ -20,7 +20,7 @@ Values = NDArray[Any]
 
 SIGMA, RADIUS = 1.5, 5
 UNIFORM_RADIUS = 3
-BAND = 32
+BAND = 64
 """Rows computed at a time: they stay in a core's cache, and large photographs need little memory"""
 
 GAUSSIAN = cv2.getGaussianKernel(2 * RADIUS + 1, SIGMA)
