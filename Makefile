@@ -12,7 +12,7 @@ run: .venv/installed  ## set up if needed, then the main job: kedro run --pipeli
 	$(BIN)/kedro run --pipeline=train_deblur
 
 test: .venv/installed check  ## set up if needed, then every check and test
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 check: .venv/installed  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .

@@ -13,7 +13,7 @@ SCRIPT = """
 from promise import Promise, report
 report(Promise("{what}", {measured}, at_most=1.1))
 """
-BESIDE = {"__main__", "memory", "prepared", "promise"}
+BESIDE = {"__main__", "memory", "prepared", "promise", "servant"}
 BY_ITSELF = {"real_pictures", "studies", "three_seeds"}
 
 

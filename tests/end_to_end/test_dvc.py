@@ -98,6 +98,7 @@ def test_versions_of_prepared_data(repository, tmp_path):
     assert versioned(clone) == original
 
 
+@pytest.mark.slow
 def test_an_experiment_shows_up_in_dvc_and_in_mlflow(repository):
     shown = json.loads(repository.run("dvc", "metrics", "show", "--json").stdout)
     [figures] = shown[""]["data"].values()

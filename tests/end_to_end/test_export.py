@@ -187,10 +187,11 @@ def test_missing_packages_are_named(monkeypatch):
     ("name", "arguments", "kind"),
     [
         ("idempotent", {"width": 2, "iterations": 2, "downscale": 2}, "onnx"),
-        pytest.param("dmphn", {"width": 2, "downscale": 4}, "onnx", marks=pytest.mark.slow),
-        pytest.param("mtrnn", {"width": 2, "iterations": 2}, "onnx", marks=pytest.mark.slow),
+        ("dmphn", {"width": 2, "downscale": 4}, "onnx"),
+        ("mtrnn", {"width": 2, "iterations": 2}, "onnx"),
     ],
 )
+@pytest.mark.slow
 def test_every_network_can_be_exported(name, arguments, kind):
     torch.manual_seed(0)
     network = MODELS[name](**arguments).eval()

@@ -21,6 +21,7 @@ def apply(project, title):
     return [line.split() for line in commands.strip().splitlines()]
 
 
+@pytest.mark.slow
 def test_a_new_task(project, monkeypatch):
     train, restore = apply(project, "A new task")
     small = {

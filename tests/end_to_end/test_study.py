@@ -143,6 +143,7 @@ def test_cells_are_runs_below_their_study_in_mlflow(studied, failed):
     assert one.data.metrics["test/restored/psnr"] == pytest.approx(psnr)
 
 
+@pytest.mark.slow
 def test_realblur_is_scored_set_by_set_with_weights_that_never_saw_it(studied, failed):
     place = studied.folder / "realblur"
     pairs = json.loads(

@@ -69,7 +69,8 @@ def test_the_paper_environment_holds_the_paper_s_settings_and_starts_on_a_cpu(pr
     settings["deblur"]["source"]["expected"] = {}
     sources.write_text(yaml.safe_dump(settings))
     params = "deblur.crop.size=32,deblur.crop.stride=32,deblur.train.crop=32,deblur.train.epochs=1"
-    project.run(*TRAIN, "--env=paper", f"--params={params},deblur.train.workers=0")
+    params = f"--params={params},deblur.train.workers=0"
+    project.run(*TRAIN, "--env=paper", "--to-nodes=deblur.train", params)
     card = json.loads((project.folder / "data/06_models/deblur/gopro/card.json").read_text())
     assert card["parameters"] == 3_117_411
     expected = {
