@@ -74,6 +74,8 @@ def main() -> None:
         one, other = sorted(os.sched_getaffinity(0))[:2]
         allowed = {one}, {other}, {one, other}
         first, second, both = (Servant(__file__, folder, cores=cores) for cores in allowed)
+        for servant in (first, second, both):
+            servant("decode")  # when it answers, it has loaded everything
         for _ in range(ROUNDS):
             alone = float(first("decode"))
             with ThreadPoolExecutor(2) as pool:

@@ -23,7 +23,7 @@ class Servant:
         if cores:
             os.sched_setaffinity(self._process.pid, cores)  # before it has loaded anything
 
-    def __call__(self, word: str = "") -> str:
+    def __call__(self, word: str) -> str:
         assert self._process.stdin
         assert self._process.stdout
         print(word, file=self._process.stdin, flush=True)
