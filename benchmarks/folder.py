@@ -89,7 +89,7 @@ def measure(place: Path) -> tuple[list[float], list[float]]:
         apart += restore_one_by_one(restorer, errands[half:], place)
         note(f"folder {ours:.1f} s, one by one {apart:.1f} s")
         against_sum.append(ours / apart)
-    rows = take_turns(1, lambda: restore(waiting, errands), wait_for_all)
+    rows = take_turns(2, lambda: restore(waiting, errands), wait_for_all)
     return against_sum, [ours / waits for ours, waits in rows]
 
 
