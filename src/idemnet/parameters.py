@@ -28,6 +28,11 @@ def _nothing(name: object) -> object:
     return None if name == "none" else name
 
 
+def _precision(name: object) -> object:
+    """Take YAML's booleans: it reads a bare `off` as one."""
+    return {True: "auto", False: "off"}[name] if isinstance(name, bool) else name
+
+
 def _ascending(ends: tuple[float, float]) -> tuple[float, float]:
     if ends[0] > ends[1]:
         raise ValueError("must ascend")
@@ -62,6 +67,11 @@ class IdempotentParameters(Parameters):
     """Where the feature maps are taken: behind a decoder level's last block, or before it."""
     downscale: Literal[1, 2, 4] = 1
     """Work on squares of this many pixels as one: 2 costs about a quarter."""
+    block: Literal["residual", "gated"] = "residual"
+    """What each level is built of: the paper's residual blocks, or gated ones, which learn more in
+    the same time."""
+    attention_window: Annotated[int, Field(ge=8, le=4096)] = 128
+    """Pixels over which gated blocks take means when they restore; the side of training's crops."""
     residual_scale: Annotated[float, Field(ge=0, le=1)] = 1.0
     """Factor on the last convolution's initial weights; 0.01 starts near the identity."""
 
@@ -159,9 +169,16 @@ class TrainParameters(Parameters):
     """Of weights, order and augmentation."""
     device: Literal["auto", "cuda", "mps", "cpu"] = "auto"
     threads: NonNegativeInt = 0
-    """Of the CPU, 0 for all; their number changes the last bits of a result."""
-    mixed_precision: bool = True
-    """On CUDA, compute in bfloat16, or float16 where the card has no bfloat16."""
+    """CPU threads of each process. 0: one where the work of a step is small, as there threads only
+    wait for each other, else the cores shared by the processes; changes the last bits."""
+    deterministic: bool = False
+    """On CUDA, use deterministic algorithms only, which are slower; an operation that has none ends
+    the training. A CPU needs no such switch."""
+    mixed_precision: Annotated[
+        Literal["auto", "bf16", "fp16", "off"], BeforeValidator(_precision)
+    ] = "auto"
+    """`auto`: train in bfloat16 where the device computes with it (CUDA cards and CPUs that have
+    instructions for it), in float16 on older CUDA cards, in float32 elsewhere; `off`: float32."""
     compile: bool = False
     """Use torch.compile."""
     checkpoint_iterations: bool = False
@@ -176,12 +193,19 @@ class TrainParameters(Parameters):
     """Processes that read samples; changes no result."""
     checkpoint_steps: PositiveInt = 1000
     """Updates between checkpoints, of which the last two are kept; changes no result."""
+    checkpoint_minutes: Annotated[float, Field(gt=0)] = 10.0
+    """Minutes after which a checkpoint is saved in any case; changes no result."""
+    time_limit_minutes: Annotated[float | None, Field(gt=0), BeforeValidator(_nothing)] = None
+    """Minutes after the start of the command at which training saves a checkpoint and exits; the
+    same command resumes."""
     processes: PositiveInt = 1
     """Training processes on each machine, one for each GPU."""
     nodes: PositiveInt = 1
     """Machines."""
     rendezvous: str = "localhost:0"
     """Where processes meet: host:port of the first machine; port 0 takes a free one."""
+    rendezvous_minutes: Annotated[float, Field(gt=0)] = 60.0
+    """How long machines wait for each other, and for prepared data in a shared folder."""
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -9,8 +9,6 @@ from idemnet.models import DMPHN, MODELS
 from idemnet.models.cost import count_macs, count_parameters
 from idemnet.models.dmphn import patchwise, released_names
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def small(stack: int = 1, width: int = 2, **arguments) -> DMPHN:
     torch.manual_seed(1)

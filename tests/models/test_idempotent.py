@@ -11,15 +11,6 @@ from idemnet.models.cost import count_macs, count_parameters
 SWITCHES = [(True, True), (False, True), (True, False), (False, False)]
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    yield
-    torch.set_num_threads(before)
-
-
 def small(width: int = 4, iterations: int = 3, **arguments) -> IdempotentNet:
     torch.manual_seed(1)
     return IdempotentNet(width, iterations, **arguments).eval()

@@ -6,8 +6,6 @@ from torch.export import Dim, export
 from idemnet.models import MODELS, MTRNN
 from idemnet.models.cost import count_macs, count_parameters
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def small(width: int = 2, iterations: int = 3, **arguments) -> MTRNN:
     torch.manual_seed(1)

@@ -18,9 +18,6 @@ class Affine(nn.Module):
         return self.a * image + self.b
 
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
-
 def flat(value: float, shape: tuple[int, ...] = (2, 3, 4, 4)) -> Tensor:
     return torch.full(shape, value, dtype=torch.float64)
 

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import math
+import os
+import signal
 
 import pytest
 import torch
@@ -10,11 +12,13 @@ import torch
 from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.datasets.find_weights import find_weights
 from idemnet.errors import BadInputError
+from idemnet.machine import cores
 from idemnet.models.device import choose_device
-from idemnet.training.launch import run_team
+from idemnet.training.launch import configure_cuda, run_team
+from idemnet.training.schedule import learning_rate
 from idemnet.training.validation import merit
 
-from .tiny import RandomPatches, Record, make_job, trained
+from .tiny import RandomPatches, Record, digest, make_job, run_apart, trained
 
 
 def test_training_learns(tmp_path):
@@ -32,11 +36,85 @@ def test_a_finished_training_is_not_trained_again(tmp_path):
     assert again.reads == []
 
 
-def test_what_changes_no_result_changes_no_fingerprint(tmp_path):
+def test_the_fingerprint_is_what_decides_the_result_in_exact_arithmetic(tmp_path):
     base = make_job(tmp_path).fingerprint
-    assert make_job(tmp_path, workers=3, checkpoint_steps=7).fingerprint == base
-    for change in ({"learning_rate": 2e-3}, {"threads": 2}, {"seed": 5}, {"times": 1}):
+    for change in (
+        {"workers": 3, "checkpoint_steps": 7, "checkpoint_minutes": 1, "time_limit_minutes": 1},
+        {"threads": 2, "processes": 4, "device": "auto"},
+        {"nodes": 2, "rendezvous": "first:29400", "rendezvous_minutes": 1, "accumulate": 2},
+        {"deterministic": True, "compile": True, "checkpoint_iterations": True},
+    ):
+        assert make_job(tmp_path, **change).fingerprint == base
+    for change in (
+        {"learning_rate": 2e-3},
+        {"batch_size": 2},
+        {"seed": 5},
+        {"mixed_precision": "bf16"},
+    ):
         assert make_job(tmp_path, **change).fingerprint != base
+
+
+def test_small_work_gets_one_thread_and_large_work_all_cores(tmp_path):
+    assert make_job(tmp_path, threads=0).threads == 1
+    paper = {"network": {"idempotent": {"width": 32, "iterations": 6}}, "crop": 256, "threads": 0}
+    assert make_job(tmp_path, **paper).threads == cores()
+    assert make_job(tmp_path, **paper, processes=2).threads == max(1, cores() // 2)
+
+
+def test_deterministic_sets_what_cuda_needs_and_gives_the_same_bits_on_a_cpu(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", "")
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG")
+    plain = trained(make_job(tmp_path / "plain", epochs=1))["model"]
+    try:
+        strict = trained(make_job(tmp_path / "strict", epochs=1, deterministic=True))["model"]
+        assert torch.are_deterministic_algorithms_enabled()
+        assert not torch.backends.cudnn.benchmark
+        assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
+    finally:
+        torch.use_deterministic_algorithms(mode=False)
+    assert all(torch.equal(plain[name], strict[name]) for name in plain)
+
+
+def test_without_mixed_precision_cuda_computes_in_fp32_and_not_in_tf32(tmp_path):
+    for precision, reduced in (("auto", True), ("off", False)):
+        configure_cuda(make_job(tmp_path, mixed_precision=precision))
+        assert torch.backends.cuda.matmul.allow_tf32 is reduced
+        assert torch.backends.cudnn.allow_tf32 is reduced
+
+
+def test_checkpoints_are_saved_by_time_too(tmp_path):
+    """After every step, as each takes longer than the interval."""
+    rarely = {"checkpoint_steps": 1000, "checkpoint_minutes": 1e-9}
+    killing = RandomPatches(poison="kill", after=4 * 5)
+    assert run_apart(run_team, make_job(tmp_path, killing, **rarely)) == -signal.SIGKILL
+    assert make_job(tmp_path).load_checkpoint()["step"] == 5
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_at_its_time_limit_a_training_saves_and_exits_with_success(tmp_path, processes, caplog):
+    settings = {"checkpoint_steps": 1000, "processes": processes}
+    over = make_job(tmp_path, time_limit_minutes=1e-9, **settings)
+    with pytest.raises(SystemExit) as left:
+        run_team(over)
+    assert left.value.code == 0
+    assert over.load_checkpoint()["step"] == 1  # a step is made in any case
+    if processes == 1:  # else others say it
+        assert "time_limit_minutes reached, saved; the same command resumes" in caplog.text
+        one = trained(make_job(tmp_path, **settings))
+        assert digest(one) == digest(trained(make_job(tmp_path / "whole", **settings)))
+
+
+def test_dvc_does_not_take_a_training_at_its_time_limit_for_a_finished_stage(tmp_path, monkeypatch):
+    monkeypatch.setenv("DVC_STAGE", "train@deblur")
+    with pytest.raises(SystemExit) as left:
+        run_team(make_job(tmp_path, time_limit_minutes=1e-9))
+    assert left.value.code == os.EX_TEMPFAIL
+
+
+def test_nodes_that_do_not_meet_are_reported_after_a_timeout(tmp_path):
+    alone = make_job(tmp_path, nodes=2, rendezvous_minutes=0.02)
+    with pytest.raises(BadInputError, match=r"2 nodes did not meet at rendezvous = 'localhost:0'"):
+        run_team(alone)
 
 
 def test_accumulating_parts_of_a_batch_gives_the_same_update(tmp_path):
@@ -56,7 +134,7 @@ def test_recomputing_iterations_gives_the_same_weights(tmp_path):
 
 
 def test_fine_tuning_starts_from_given_weights_and_refuses_others(tmp_path):
-    from idemnet.models.packing import pack
+    from idemnet.packing import pack
     from idemnet.training.result import describe
 
     job = make_job(tmp_path / "first")
@@ -104,8 +182,13 @@ def test_a_network_that_became_the_identity_is_reported(tmp_path, caplog):
 
 def test_steps_epochs_images_and_results_are_recorded(tmp_path):
     record = Record()
-    trained(make_job(tmp_path, record=record, epochs=10))
+    job = make_job(tmp_path, record=record, epochs=10)
+    trained(job)
     assert {"step/total", "step/sharp_1", "step/residual"} <= set(record.values[10])
+    rate = learning_rate(job.parameters, 9, job.steps_per_epoch)
+    assert record.values[10]["step/learning_rate"] == rate
+    assert record.values[10]["step/gradient_norm"] > 0
+    assert record.values[10]["step/samples_per_second"] > 0
     assert {"epoch/sharp_1", "epoch/validation/psnr", "epoch/validation/gap"} <= set(
         record.values[3]
     )
@@ -113,6 +196,9 @@ def test_steps_epochs_images_and_results_are_recorded(tmp_path):
     card = json.loads(record.artifacts["card.json"])
     assert card["sha256"] == hashlib.sha256(record.artifacts["weights.safetensors"]).hexdigest()
     assert record.tags["data_fingerprint"] == "data"
+    best = card["validation"]
+    assert record.scores["validation/psnr"] == best["psnr"]
+    assert record.scores["validation/selection"] == (best["psnr"] + best["psnr_3"]) / 2
 
 
 def test_a_device_that_is_not_there_is_refused_by_name():

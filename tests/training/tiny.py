@@ -30,7 +30,7 @@ PARAMETERS = {
     },
     "epochs": 3, "warmup_epochs": 1, "batch_size": 4, "crop": 16, "learning_rate": 1e-3,
     "validation_epochs": 1, "validation_patches": 4, "threads": 1, "workers": 0, "device": "cpu",
-    "checkpoint_steps": 2, "average": 0.5,
+    "checkpoint_steps": 2, "average": 0.5, "mixed_precision": "off",
 }  # fmt: skip
 
 
@@ -55,6 +55,7 @@ def limit_memory() -> None:
 DEEDS = {
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "SIGTERM": lambda: os.kill(os.getpid(), signal.SIGTERM),
+    "SIGUSR1": lambda: os.kill(os.getpid(), signal.SIGUSR1),
     "SIGINT": lambda: os.kill(os.getpid(), signal.SIGINT),
     "disk": limit_files,
     "kill while writing": die_when_the_disk_is_full,
@@ -67,6 +68,7 @@ class RandomPatches:
     """Patches made from their number; one of them can be given a fault."""
 
     count: int = 12
+    fits_in_memory = True
     poison: str | None = None
     """What reading does, or gives, after `after` reads of a process: one of DEEDS, or `nan`."""
     after: int = 0
@@ -114,6 +116,9 @@ class Record:
     def start(self, name, parameters, tags) -> None:
         self.parameters, self.tags = parameters, tags
 
+    def tag(self, tags) -> None:
+        self.tags |= tags
+
     def log(self, step, values) -> None:
         self.values.setdefault(step, {}).update(values)
 
@@ -121,7 +126,7 @@ class Record:
         self.images.append((step, name))
 
     def finish(self, scores, artifacts) -> None:
-        self.artifacts = dict(artifacts)
+        self.scores, self.artifacts = dict(scores), dict(artifacts)
 
 
 def make_job(

@@ -38,6 +38,22 @@ def name_device(device: str) -> str:
     return f"{processor} ({instructions}), {torch.get_num_threads()} threads"
 
 
+def training_dtype(mixed_precision: str, device: str) -> torch.dtype:
+    """Return the type that `mixed_precision` (TrainParameters) computes in on a device."""
+    if mixed_precision != "auto":
+        named = {"bf16": torch.bfloat16, "fp16": torch.float16, "off": torch.float32}
+        return named[mixed_precision]
+    if device == "cuda":
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+    return torch.bfloat16 if device == "cpu" and has_bfloat16() else torch.float32
+
+
+def has_bfloat16() -> bool:
+    """Return whether this CPU has instructions for bfloat16; elsewhere it is emulated, slowly."""
+    found = torch.cpu.get_capabilities()
+    return bool(found.get("avx512_bf16") or found.get("amx_bf16"))
+
+
 def synchronise(device: str) -> None:
     """Wait until everything that was asked of the device is done."""
     if device == "cuda":

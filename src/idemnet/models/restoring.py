@@ -14,7 +14,7 @@ from idemnet.errors import BadInputError
 from idemnet.models.memory import restoring_memory
 from idemnet.models.reach import find_overlap
 from idemnet.models.shortage import advising
-from idemnet.models.tiling import Restore, fits, restored_bands, tile_shape
+from idemnet.models.tiling import Restore, TileDone, fits, ignore_tiles, restored_bands, tile_shape
 from idemnet.parameters import RestoreParameters, TilingParameters
 
 Pixels = NDArray[Any]
@@ -26,8 +26,16 @@ _FITTING: WeakKeyDictionary[nn.Module, dict[Any, RestoreParameters]] = WeakKeyDi
 """What was found to fit, by network and size: frames of a video are all cut alike."""
 
 
-def restore(model: nn.Module, pixels: Pixels, how: RestoreParameters, device: str) -> Pixels:
+def restore(
+    model: nn.Module,
+    pixels: Pixels,
+    how: RestoreParameters,
+    device: str,
+    tile_done: TileDone = ignore_tiles,
+) -> Pixels:
     """Restore a picture; what comes back is of the type that was given.
+
+    `tile_done` is told of the tiles of all passes.
 
     Raises:
         BadInputError: If it cannot be done in the memory that is allowed, or what is given or comes
@@ -35,15 +43,24 @@ def restore(model: nn.Module, pixels: Pixels, how: RestoreParameters, device: st
     """
     between = 4 * pixels.size if how.passes > 1 else 0
     how = _fit(model, pixels, how, device, pixels.nbytes + between)
-    current = pixels
-    for _ in range(how.passes - 1):
-        [current] = _run(model, current, np.dtype(np.float32), how, device)
-    [restored] = _run(model, current, pixels.dtype, how, device)
+    restored = pixels
+    for number in range(how.passes):
+
+        def done(tiles: int, count: int, before: int = number) -> None:
+            tile_done(before * count + tiles, how.passes * count)
+
+        last = number == how.passes - 1
+        kind = pixels.dtype if last else np.dtype(np.float32)
+        [restored] = _run(model, restored, kind, how, device, tile_done=done)
     return restored if pixels.dtype.kind == "u" else restored.clip(0, 1)
 
 
 def restore_stepwise(
-    model: Any, pixels: Pixels, how: RestoreParameters, device: str
+    model: Any,
+    pixels: Pixels,
+    how: RestoreParameters,
+    device: str,
+    tile_done: TileDone = ignore_tiles,
 ) -> list[Pixels]:
     """Give the picture after each iteration of one restoration; the last one is the restored one.
 
@@ -55,21 +72,33 @@ def restore_stepwise(
         return torch.cat(model.iterate(image))
 
     how = _fit(model, pixels, how, device, getattr(model, "iterations", 1) * pixels.nbytes)
-    return _run(iterate, pixels, pixels.dtype, how, device)
+    return _run(iterate, pixels, pixels.dtype, how, device, tile_done=tile_done)
 
 
 def _run(
-    network: Restore, pixels: Pixels, kind: np.dtype[Any], how: RestoreParameters, device: str
+    network: Restore,
+    pixels: Pixels,
+    kind: np.dtype[Any],
+    how: RestoreParameters,
+    device: str,
+    *,
+    tile_done: TileDone,
 ) -> list[Pixels]:
     with advising(
         f"a smaller tile than {how.tile} takes less; memory = 2GB, say, chooses one that fits"
     ):
-        return _run_in_bands(network, pixels, kind, how, device)
+        return _run_in_bands(network, pixels, kind, how, device, tile_done=tile_done)
 
 
 @torch.inference_mode()
 def _run_in_bands(
-    network: Restore, pixels: Pixels, kind: np.dtype[Any], how: RestoreParameters, device: str
+    network: Restore,
+    pixels: Pixels,
+    kind: np.dtype[Any],
+    how: RestoreParameters,
+    device: str,
+    *,
+    tile_done: TileDone,
 ) -> list[Pixels]:
     """Give the pictures that a network makes of one; no more than a band of tiles is computed."""
     height, width = pixels.shape[:2]
@@ -83,8 +112,8 @@ def _run_in_bands(
 
     results: list[Pixels] = []
     top = 0
-    overlap = how.tile_overlap or 0
-    for band in restored_bands(network, read, height, width, tile=how.tile, overlap=overlap):
+    tiling = {"tile": how.tile, "overlap": how.tile_overlap or 0}
+    for band in restored_bands(network, read, height, width, **tiling, tile_done=tile_done):
         results = results or [np.empty(pixels.shape, kind) for _ in band]
         bottom = top + band.shape[-2]
         if not all(end.isfinite() for end in band.aminmax()):

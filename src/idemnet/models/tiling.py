@@ -12,6 +12,13 @@ Restore = Callable[[Tensor], Tensor]
 Read = Callable[[slice, slice], Tensor]
 """Gives rows and columns of an image, (1, C, h, w)."""
 
+TileDone = Callable[[int, int], None]
+"""Told after each tile how many are done, and how many there are."""
+
+
+def ignore_tiles(_done: int, _count: int) -> None:
+    """Report no progress."""
+
 
 SQUARE = 32
 """Pixels: more than any network here takes together as one (DMPHN has 4 x 8 rows)."""
@@ -37,7 +44,14 @@ def restore_in_tiles(restore: Restore, image: Tensor, *, tile: int, overlap: int
 
 
 def restored_bands(
-    restore: Restore, read: Read, height: int, width: int, *, tile: int, overlap: int
+    restore: Restore,
+    read: Read,
+    height: int,
+    width: int,
+    *,
+    tile: int,
+    overlap: int,
+    tile_done: TileDone = ignore_tiles,
 ) -> Iterator[Tensor]:
     """Restore from top to bottom; rows are given as soon as no tile below reaches them.
 
@@ -50,20 +64,22 @@ def restored_bands(
         width: Of the image.
         tile: `restore` is given no more pixels than a square of this side has.
         overlap: Pixels that neighbouring tiles share at least.
+        tile_done: Told of each tile.
     """
     tall, wide = tile_shape(height, width, tile, overlap)
     columns = _fades(width, wide, overlap)
     rows = _fades(height, tall, overlap)
     ends = [start for start, _ in rows[1:]] + [height]
     shared: Tensor | None = None
-    for (top, row_weights), end in zip(rows, ends, strict=True):
+    for row, ((top, row_weights), end) in enumerate(zip(rows, ends, strict=True)):
         band: Tensor | None = None
-        for left, column_weights in columns:
+        for column, (left, column_weights) in enumerate(columns):
             restored = restore(read(slice(top, top + tall), slice(left, left + wide)))
             if band is None:
                 band = restored.new_zeros(*restored.shape[:-1], width)
             weights = (row_weights[:, None] * column_weights).to(restored)
             band[..., left : left + wide] += restored * weights
+            tile_done(row * len(columns) + column + 1, len(rows) * len(columns))
         assert band is not None
         if shared is not None:
             band[..., : shared.shape[-2], :] += shared

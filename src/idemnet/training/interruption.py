@@ -1,21 +1,25 @@
-"""Ctrl-C and SIGTERM: the step is finished and saved before the process leaves."""
+"""Signals and limits that end a training early: the step is finished and saved first."""
 
 import logging
+import os
 import signal
 import threading
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 logger = logging.getLogger(__name__)
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+"""Ctrl-C, the end of a job, and what schedulers send some minutes before it."""
+SAVED = "saved; the same command resumes from here"
 
 
 class Interruption:
-    """While it is entered, the two signals only ask; a second one is taken at its word."""
+    """Defer signals until the current step is saved; a second signal exits at once."""
 
     def __init__(self) -> None:
-        self.asked: int | None = None
+        self.asked = 0
+        """The number of the signal; 0: none came."""
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
@@ -33,18 +37,18 @@ class Interruption:
             signal.signal(number, handler)
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
-        if self.asked is not None:
+        if self.asked:
             raise SystemExit(128 + number)
         self.asked = number
         logger.warning("%s: finishing this step", signal.Signals(number).name)
 
-    def leave_if_asked(self, *, saved: bool) -> None:
-        """Leave with the exit code that shells expect: 130 or 143.
 
-        Args:
-            saved: Whether it was this process that has saved, which then says so.
-        """
-        if self.asked is not None:
-            if saved:
-                logger.warning("saved; the same command goes on from here")
-            raise SystemExit(128 + self.asked)
+def stop(signal_number: int = 0) -> NoReturn:
+    """Exit before the training is finished, so that no later step runs.
+
+    The exit code is the one that shells expect of a signal (130, 138, 143), or 0 at a time limit.
+    DVC would take 0 for a finished stage, so it gets an error instead.
+    """
+    if signal_number:
+        raise SystemExit(128 + signal_number)
+    raise SystemExit(os.EX_TEMPFAIL if "DVC_STAGE" in os.environ else 0)

@@ -1,25 +1,40 @@
 """A training described: everything a process needs to take part in it."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
+import psutil
 
+from idemnet import versions
 from idemnet.errors import BadInputError
 from idemnet.machine import cores
-from idemnet.models import MODELS
-from idemnet.models.device import choose_device
 from idemnet.parameters import TrainParameters
 from idemnet.recipes import CheckpointStore, Patches, Tracker, fingerprint, flatten
 from idemnet.training.order import group_by_pair, less_blurred
 
-VERSION = 2
+if TYPE_CHECKING:
+    import torch
 
-WITHOUT_EFFECT = {"workers", "checkpoint_steps", "rendezvous"}
+WITHOUT_EFFECT = {
+    "workers", "checkpoint_steps", "checkpoint_minutes", "time_limit_minutes", "rendezvous",
+    "rendezvous_minutes",
+}  # fmt: skip
 """Parameters that change how long a training takes, and nothing else."""
+ENVIRONMENT = {
+    "device", "threads", "deterministic", "compile", "accumulate", "checkpoint_iterations",
+    "processes", "nodes",
+}  # fmt: skip
+"""Parameters that say where and how it is computed: in exact arithmetic they change nothing, so a
+checkpoint is resumed with others; in floating point the last bits differ."""
+SMALL_WORK = 2e9
+"""Multiply-accumulates of one forward pass up to which a second thread gains next to nothing, and
+loses everything where cores are shared (benchmarks/threads.py)."""
+
+STARTED = psutil.Process().create_time()
 
 
 @dataclass(frozen=True)
@@ -31,15 +46,48 @@ class TrainingJob:
     patches: Patches
     checkpoints: CheckpointStore
     tracker: Tracker
+    joins: bool = False
+    """Whether another node owns the folder, and saves the checkpoints."""
+    started: float = STARTED
+    """When the command was started; sent along to other processes."""
 
     @cached_property
     def device(self) -> str:
+        from idemnet.models.device import choose_device  # noqa: PLC0415  # torch takes seconds
+
         return choose_device(self.parameters.device)
+
+    @cached_property
+    def dtype(self) -> "torch.dtype":
+        """What mixed precision computes in; float32 where it is off."""
+        from idemnet.models.device import training_dtype  # noqa: PLC0415
+
+        return training_dtype(self.parameters.mixed_precision, self.device)
+
+    @property
+    def precision(self) -> str:
+        """Return its name, for cards and records."""
+        return str(self.dtype).removeprefix("torch.")
 
     @cached_property
     def threads(self) -> int:
         """CPU threads of one process."""
-        return self.parameters.threads or max(1, cores() // self.parameters.processes)
+        parameters = self.parameters
+        if parameters.threads:
+            return parameters.threads
+        from idemnet.models.cost import count_macs  # noqa: PLC0415
+
+        parts = parameters.accumulate * parameters.processes * parameters.nodes
+        macs = count_macs(self.build_model(), parameters.crop, parameters.crop)
+        if self.device == "cpu" and macs * parameters.batch_size // parts < SMALL_WORK:
+            return 1
+        return max(1, cores() // parameters.processes)
+
+    @property
+    def deadline(self) -> float:
+        """When to save and stop, in seconds since the epoch."""
+        minutes = self.parameters.time_limit_minutes
+        return math.inf if minutes is None else self.started + 60 * minutes
 
     @cached_property
     def initial(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -49,21 +97,44 @@ class TrainingJob:
 
     @cached_property
     def made_from(self) -> dict[str, Any]:
-        """What decides the bytes of the result, except for the code (VERSION)."""
-        made_on = {"device": self.device, "threads": self.threads, "torch": version("torch")}
+        """What decides the result in exact arithmetic, except for the code (versions.TRAIN)."""
         _, card = self.initial
         return {
-            "train": self.parameters.model_dump(mode="json", exclude=WITHOUT_EFFECT),
+            "train": self.parameters.model_dump(mode="json", exclude=WITHOUT_EFFECT | ENVIRONMENT),
             "data": self.patches.fingerprint,
-            "made_on": made_on | ({"initial": card["sha256"]} if card else {}),
+            "initial": {"weights": card["sha256"]} if card else {},
+        }
+
+    @cached_property
+    def environment(self) -> dict[str, Any]:
+        """What else decides its bits: where and how it is computed."""
+        import torch  # noqa: PLC0415
+
+        asked = self.parameters.model_dump(mode="json", include=ENVIRONMENT)
+        return asked | {
+            "device": self.device,
+            "threads": self.threads,
+            "precision": self.precision,
+            "torch": version("torch"),
+            "cpu": torch.backends.cpu.get_cpu_capability(),
         }
 
     @cached_property
     def fingerprint(self) -> str:
-        return fingerprint("train", VERSION, *self.made_from.values())
+        return fingerprint("train", versions.TRAIN, *self.made_from.values())
 
     def save_checkpoint(self, step: int, state: Mapping[str, Any]) -> None:
-        self.checkpoints.save(self.fingerprint, step, {**state, "made_from": self.made_from})
+        about = {"made_from": self.made_from, "environment": self.environment}
+        self.checkpoints.save(self.fingerprint, step, {**state, **about})
+
+    def environment_changes(self, checkpoint: Mapping[str, Any]) -> str:
+        """Describe in what the environment differs from the one that saved a checkpoint."""
+        before = checkpoint["environment"]
+        return ", ".join(
+            f"{key} {before.get(key)} -> {value}"
+            for key, value in self.environment.items()
+            if before.get(key) != value
+        )
 
     def load_checkpoint(self) -> dict[str, Any] | None:
         """Load this training's newest whole checkpoint, or None where there was never one.
@@ -72,8 +143,7 @@ class TrainingJob:
             BadInputError: If it is another training's, saying in what they differ.
         """
         checkpoint = self.checkpoints.load(self.fingerprint)
-        # Older ones do not say it, and were only ever found under their own fingerprint.
-        if checkpoint and checkpoint.get("made_from", self.made_from) != self.made_from:
+        if checkpoint and checkpoint["made_from"] != self.made_from:
             theirs, ours = (dict(flatten(one)) for one in (checkpoint["made_from"], self.made_from))
             differences = [
                 f"{key} = {theirs.get(key)!r} there, {ours.get(key)!r} here"
@@ -85,6 +155,10 @@ class TrainingJob:
                 f"{'; '.join(differences)}"
             )
         return checkpoint
+
+    def is_finished(self) -> bool:
+        checkpoint = self.load_checkpoint()
+        return checkpoint is not None and bool(checkpoint["step"] == self.steps)
 
     @cached_property
     def pairs(self) -> int:
@@ -117,8 +191,12 @@ class TrainingJob:
                 f"crop = {self.parameters.crop} must not exceed the patches' {self.patches.size}"
             )
 
-    def build_model(self) -> torch.nn.Module:
+    def build_model(self) -> "torch.nn.Module":
         """Build the network with the weights that the seed gives."""
+        import torch  # noqa: PLC0415
+
+        from idemnet.models import MODELS  # noqa: PLC0415
+
         torch.manual_seed(self.parameters.seed)
         # Networks that cannot do it need not know of it.
         wanted = {"checkpoint_iterations": True} if self.parameters.checkpoint_iterations else {}

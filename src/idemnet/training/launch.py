@@ -2,23 +2,28 @@
 
 import logging
 import os
+import signal
 
 import torch
 import torch.distributed as dist
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+from torch.distributed.elastic.rendezvous import RendezvousConnectionError, RendezvousTimeoutError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from idemnet.errors import BadInputError
 from idemnet.models import load_weights
-from idemnet.models.packing import pack
 from idemnet.models.shortage import advising
+from idemnet.packing import pack
 from idemnet.training.estimate import describe_cost
+from idemnet.training.interruption import SIGNALS, stop
 from idemnet.training.job import TrainingJob
-from idemnet.training.loop import half_precision, train_to_the_end
+from idemnet.training.loop import train_to_the_end
 from idemnet.training.result import describe
 from idemnet.training.state import State
 from idemnet.training.team import Team
+from idemnet.training.validation import merit
 
 logger = logging.getLogger(__name__)
 
@@ -30,9 +35,16 @@ def run_team(job: TrainingJob) -> None:
         RuntimeError: If one of them died; says which.
     """
     parameters = job.parameters
+    checkpoint = job.load_checkpoint()
+    if checkpoint and checkpoint["step"] == job.steps and job.tracker.finished(job.fingerprint):
+        changes = job.environment_changes(checkpoint)
+        since = f" (since then: {changes})" if changes else ""
+        logger.info("training %s: done before%s, nothing to do", job.task, since)
+        return
     if parameters.processes * parameters.nodes == 1:
         train_as(job, Team())
         return
+    timeout = max(1, round(60 * parameters.rendezvous_minutes))
     config = LaunchConfig(
         min_nodes=parameters.nodes,
         max_nodes=parameters.nodes,
@@ -43,17 +55,34 @@ def run_team(job: TrainingJob) -> None:
         max_restarts=0,
         monitor_interval=0.2,
         start_method="spawn",
+        rdzv_configs={"join_timeout": timeout, "read_timeout": timeout},
+        signals_to_handle=f"{LaunchConfig.signals_to_handle},{signal.SIGUSR1.name}",
     )
+    if parameters.nodes > 1:
+        logger.info(
+            "training %s: waiting up to %g minutes for %d nodes at %s",
+            job.task, parameters.rendezvous_minutes, parameters.nodes, parameters.rendezvous,
+        )  # fmt: skip
     try:
         elastic_launch(config, _member)(job)
     except SignalException as error:  # all were told, and have saved
-        raise SystemExit(128 + error.sigval) from None
+        stop(error.sigval)
+    except (RendezvousTimeoutError, RendezvousConnectionError) as error:
+        raise BadInputError(
+            f"{parameters.nodes} nodes did not meet at rendezvous = '{parameters.rendezvous}' "
+            f"within {parameters.rendezvous_minutes:g} minutes; start the same command on every "
+            "node, and check that this address can be reached from each"
+        ) from error
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
+        if failure.exitcode - 128 in SIGNALS:  # sent to the processes, but not to this one
+            stop(failure.exitcode - 128)
         raise RuntimeError(
             f"training process of rank {rank} failed ({failure.message or failure.signal_name()}); "
-            "the same command goes on from the last checkpoint"
+            "the same command resumes from the last checkpoint"
         ) from error
+    if not job.is_finished():
+        stop()  # at the time limit
 
 
 def _member(job: TrainingJob) -> None:
@@ -75,22 +104,28 @@ def _member(job: TrainingJob) -> None:
 def train_as(job: TrainingJob, team: Team) -> None:
     """Train as a member of a team, from the last checkpoint if there is one."""
     torch.set_num_threads(job.threads)
-    torch.backends.cuda.matmul.allow_tf32 = True
-    torch.backends.cudnn.allow_tf32 = True
-    torch.backends.cudnn.benchmark = True
+    configure_cuda(job)
     state = create_state(job)
     checkpoint = job.load_checkpoint()
+    changes = ""
     if checkpoint is not None:
         state.restore(checkpoint)
-    if state.step == job.steps and job.tracker.finished(job.fingerprint):
-        logger.info("training %s: done before, nothing to do", job.task)
-        return
+    if checkpoint is not None and state.step < job.steps:
+        changes = job.environment_changes(checkpoint)
+    if changes:
+        state.resumed_with.append(f"step {state.step}: {changes}")
     if not team.leads:
         with advising(_less_memory(job)):
             train_to_the_end(job, state, team, journal=None)
         return
     if state.step:
-        logger.info("training %s: going on at step %d of %d", job.task, state.step, job.steps)
+        logger.info("training %s: resuming at step %d of %d", job.task, state.step, job.steps)
+        if changes:
+            logger.warning(
+                "training %s: resumed with %s; from here on not bit-identical to a training that "
+                "was never interrupted",
+                job.task, changes,
+            )  # fmt: skip
     else:
         logger.info("%s", describe_cost(job, state))
     with job.tracker.run(job.fingerprint) as journal:
@@ -101,14 +136,33 @@ def train_as(job: TrainingJob, team: Team) -> None:
                 "task": job.task,
                 "device": job.device,
                 "threads": str(job.threads),
+                "precision": job.precision,
                 "data_fingerprint": job.patches.fingerprint,
                 "fingerprint": job.fingerprint,
             },
         )
+        if changes:
+            journal.tag({"resumed_with": "; ".join(state.resumed_with)})
         with advising(_less_memory(job)):
             train_to_the_end(job, state, team, journal)
-        scores = {f"validation.{name}": value for name, value in state.best["scores"].items()}
-        journal.finish(scores, pack(describe(job, state.to_checkpoint())))
+        best = state.best["scores"]
+        # Of first and later passes, however many were trained with, so that runs compare.
+        scores = {**best, "selection": merit(best, times=2)}
+        scores = {f"validation/{name}": value for name, value in scores.items()}
+        final = {**state.to_checkpoint(), "environment": job.environment}
+        journal.finish(scores, pack(describe(job, final)))
+
+
+def configure_cuda(job: TrainingJob) -> None:
+    """Set what CUDA computes with; TF32 is a mixed precision too, so `off` turns it off."""
+    deterministic = job.parameters.deterministic
+    reduced = job.parameters.mixed_precision != "off"
+    torch.backends.cuda.matmul.allow_tf32 = reduced
+    torch.backends.cudnn.allow_tf32 = reduced
+    torch.backends.cudnn.benchmark = not deterministic
+    if deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(deterministic)
 
 
 def _less_memory(job: TrainingJob) -> str:
@@ -117,7 +171,7 @@ def _less_memory(job: TrainingJob) -> str:
     return (
         f"a smaller batch_size than {parameters.batch_size} or crop than {parameters.crop}, a "
         f"larger accumulate than {parameters.accumulate}, or checkpoint_iterations takes less; "
-        "as it is, training goes on from its last checkpoint where there is more"
+        "as it is, training resumes from its last checkpoint where there is more"
     )
 
 
@@ -128,11 +182,10 @@ def create_state(job: TrainingJob) -> State:
         load_weights(model, job.initial[0], f"initialize_from = {job.parameters.initialize_from}")
     model.to(job.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
     average = job.parameters.average
-    half = job.device == "cuda" and job.parameters.mixed_precision
     return State(
         model,
         torch.optim.Adam(model.parameters(), job.parameters.learning_rate, fused=True),
-        torch.amp.GradScaler(job.device, enabled=half and half_precision() == torch.float16),
+        torch.amp.GradScaler(job.device, enabled=job.dtype == torch.float16),
         AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(average))  # type: ignore[no-untyped-call]
         if average
         else None,

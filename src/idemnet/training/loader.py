@@ -1,7 +1,8 @@
 """Batches on their way to the network."""
 
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -59,17 +60,42 @@ class Draws(Sampler[list[Draw]]):
 
 def open_loader(job: TrainingJob, start: int, rank: int = 0, processes: int = 1) -> DataLoader[Any]:
     """Load all batches from update number `start` to the last; one loader serves all epochs."""
+    # What comes from the disk is fetched ahead, in a process of its own.
+    workers = job.parameters.workers or int(not job.patches.splits["train"].fits_in_memory)
     return DataLoader(
         Samples(job),
         batch_sampler=Draws(job, start, rank, processes),
-        num_workers=job.parameters.workers,
+        num_workers=workers,
         collate_fn=_collate,
         pin_memory=job.device == "cuda",
         # Not forked: the tracker's thread may be importing just then.
-        multiprocessing_context="forkserver" if job.parameters.workers else None,
+        multiprocessing_context="forkserver" if workers else None,
         worker_init_fn=_start_worker,
         generator=torch.Generator(),  # its own, so that loading draws nothing from ours
     )
+
+
+class Waiting:
+    """The batches of a loader, and how much of the time was spent waiting for them."""
+
+    def __init__(self, loader: Iterable[Batch]) -> None:
+        self._loader = loader
+        self._waited = self._worked = 0.0
+
+    def __iter__(self) -> Iterator[Batch]:
+        batches, asked = iter(self._loader), time.perf_counter()
+        for batch in batches:
+            given = time.perf_counter()
+            yield batch
+            before, asked = asked, time.perf_counter()
+            # Recent updates count most: a disk that was slow an hour ago is of no interest.
+            self._waited += 0.05 * (given - before - self._waited)
+            self._worked += 0.05 * (asked - given - self._worked)
+
+    def note(self) -> str:
+        """Return what to show beside the progress; nothing below 5 percent."""
+        share = self._waited / max(self._waited + self._worked, 1e-9)
+        return f" waiting for data {share:.0%}" if share > 0.05 else ""
 
 
 def _start_worker(_: int) -> None:

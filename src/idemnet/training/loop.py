@@ -2,9 +2,7 @@
 
 import logging
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
+import time
 
 import torch
 from torch import Tensor, nn
@@ -12,9 +10,9 @@ from torch import Tensor, nn
 from idemnet.parameters import TrainParameters
 from idemnet.progress import count_items
 from idemnet.recipes import RunJournal
-from idemnet.training.interruption import Interruption
+from idemnet.training.interruption import SAVED, Interruption, stop
 from idemnet.training.job import TrainingJob
-from idemnet.training.loader import Batch, open_loader
+from idemnet.training.loader import Batch, Waiting, open_loader
 from idemnet.training.loss import idempotent_loss, temporal_loss
 from idemnet.training.schedule import learning_rate, passes
 from idemnet.training.state import State
@@ -36,25 +34,40 @@ def train_to_the_end(
     objective = team.share(Objective(state.model, parameters), compiled=parameters.compile)
     loader = open_loader(job, state.step, team.rank, team.size)
     title = f"training {job.task}"
+    logged_step, logged_at = state.step, time.monotonic()
+    next_save = logged_at + 60 * parameters.checkpoint_minutes
     with Interruption() as interruption, count_items(title, job.steps, state.step) as advance:
-        for batch in loader:
+        waiting = Waiting(loader)
+        for batch in waiting:
             epoch = state.step // job.steps_per_epoch
+            rate = learning_rate(parameters, state.step, job.steps_per_epoch)
             for group in state.optimiser.param_groups:
-                group["lr"] = learning_rate(parameters, state.step, job.steps_per_epoch)
+                group["lr"] = rate
             values = team.mean(update(objective, state, batch, epoch, job))
+            norm = values.pop("gradient_norm")
             state.step += 1
             state.note(values)
-            advance(1, _say(epoch, parameters.epochs, values))
+            advance(1, _describe(epoch, parameters.epochs, values) + waiting.note())
             if journal and state.step % LOG_STEPS == 0:
-                journal.log(state.step, {f"step/{name}": value for name, value in values.items()})
+                samples = (state.step - logged_step) * parameters.batch_size
+                speed = samples / (time.monotonic() - logged_at)
+                logged_step, logged_at = state.step, time.monotonic()
+                more = {"learning_rate": rate, "gradient_norm": norm, "samples_per_second": speed}
+                journal.log(state.step, {f"step/{k}": v for k, v in {**values, **more}.items()})
             if state.step % job.steps_per_epoch == 0:
                 end_epoch(job, state, team, journal)
             last = state.step == job.steps
-            if team.keeps and (
-                last or interruption.asked or state.step % parameters.checkpoint_steps == 0
-            ):
-                job.save_checkpoint(state.step, state.to_checkpoint())
-            interruption.leave_if_asked(saved=team.keeps)
+            signal, over, due = team.highest(
+                [interruption.asked, time.time() > job.deadline, time.monotonic() > next_save]
+            )
+            if last or signal or over or due or state.step % parameters.checkpoint_steps == 0:
+                if team.keeps and not job.joins:
+                    job.save_checkpoint(state.step, state.to_checkpoint())
+                next_save = time.monotonic() + 60 * parameters.checkpoint_minutes
+            if signal or (over and not last):
+                if team.leads:
+                    logger.warning("%s%s", "" if signal else "time_limit_minutes reached, ", SAVED)
+                stop(signal)
 
 
 class Objective(nn.Module):
@@ -90,7 +103,7 @@ class Objective(nn.Module):
 def update(
     objective: nn.Module, state: State, batch: Batch, epoch: int, job: TrainingJob
 ) -> dict[str, float]:
-    """Make one update of the weights; return the loss and its parts.
+    """Make one update of the weights; return the loss, its parts and the norm of the gradient.
 
     Raises:
         RuntimeError: If the loss or its gradient is not finite; then nothing is updated.
@@ -122,20 +135,12 @@ def update(
     state.optimiser.zero_grad(set_to_none=True)
     if state.mean:
         state.mean.update_parameters(state.model)
-    return values
+    return values | {"gradient_norm": float(norm)}
 
 
-@contextmanager
-def autocast(job: TrainingJob) -> Iterator[None]:
-    """Compute in half precision where the device gains by it."""
-    wanted = job.parameters.mixed_precision and job.device == "cuda"
-    with torch.autocast(job.device, half_precision(), enabled=wanted):
-        yield
-
-
-@cache
-def half_precision() -> torch.dtype:
-    return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+def autocast(job: TrainingJob) -> torch.autocast:
+    """Return a context that computes in mixed precision, where that is asked for."""
+    return torch.autocast(job.device, job.dtype, enabled=job.dtype != torch.float32)
 
 
 def end_epoch(job: TrainingJob, state: State, team: Team, journal: RunJournal | None) -> None:
@@ -171,6 +176,6 @@ def end_epoch(job: TrainingJob, state: State, team: Team, journal: RunJournal | 
         journal.log(state.step, {f"epoch/{k}": v for k, v in means.items() if k != "epoch"})
 
 
-def _say(epoch: int, epochs: int, values: dict[str, float]) -> str:
+def _describe(epoch: int, epochs: int, values: dict[str, float]) -> str:
     parts = " ".join(f"{k} {v:.4f}" for k, v in values.items() if k not in ("total", "residual"))
     return f"epoch {epoch + 1}/{epochs} {parts}"

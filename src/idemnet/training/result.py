@@ -5,7 +5,7 @@ from typing import Any
 
 import idemnet
 from idemnet.models.cost import count_parameters
-from idemnet.models.packing import serialise
+from idemnet.packing import serialise
 from idemnet.recipes import TrainedModel
 from idemnet.training.job import TrainingJob
 
@@ -18,13 +18,14 @@ def describe(job: TrainingJob, final: dict[str, Any]) -> TrainedModel:
         "architecture": job.parameters.model,
         "arguments": job.parameters.arguments,
         "parameters": count_parameters(job.build_model()),
-        "training": job.parameters.model_dump(mode="json"),
+        "training": job.made_from["train"],
         "epoch": best["epoch"],
         "validation": best["scores"],
         "data_fingerprint": job.patches.fingerprint,
         "fingerprint": job.fingerprint,
-        "device": job.device,
-        "threads": job.threads,
+        "device": final["environment"]["device"],
+        "environment": final["environment"],
+        "resumed_with": final["resumed_with"],
         "idemnet": idemnet.__version__,
         "sha256": hashlib.sha256(serialise(best["weights"])).hexdigest(),
     }

@@ -23,7 +23,7 @@ def train_side_by_side(jobs: Sequence[TrainingJob]) -> None:
     Whoever asks for one of them afterwards finds it done. One that fails is left undone: it will
     fail again, and be reported, when it is asked for.
     """
-    waiting = deque(job for job in jobs if _takes_one_core(job) and not _is_done(job))
+    waiting = deque(job for job in jobs if _takes_one_core(job) and not job.is_finished())
     if len(waiting) < 2:
         return
     logger.info("%d trainings, %d at once", len(waiting), cores())
@@ -49,11 +49,6 @@ def _takes_one_core(job: TrainingJob) -> bool:
     parameters = job.parameters
     alone = parameters.processes * parameters.nodes == 1
     return job.device == "cpu" and job.threads == 1 and alone
-
-
-def _is_done(job: TrainingJob) -> bool:
-    checkpoint = job.load_checkpoint()
-    return checkpoint is not None and bool(checkpoint["step"] == job.steps)
 
 
 def _train_alone(job: TrainingJob) -> None:

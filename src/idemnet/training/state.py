@@ -25,6 +25,8 @@ class State:
     """Means of each epoch, and its validation."""
     best: dict[str, Any] = field(default_factory=dict)
     """The weights with the best validation so far, and its scores."""
+    resumed_with: list[str] = field(default_factory=list)
+    """Changes of the environment, each with the step from which on it was in force."""
 
     @property
     def result(self) -> nn.Module:
@@ -41,18 +43,21 @@ class State:
             "sums": self.sums,
             "history": self.history,
             "best": self.best,
+            "resumed_with": self.resumed_with,
         }
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         self.model.load_state_dict(checkpoint["model"])
         self.optimiser.load_state_dict(checkpoint["optimiser"])
-        self.scaler.load_state_dict(checkpoint["scaler"])
+        if checkpoint["scaler"]:  # empty where it was saved without float16
+            self.scaler.load_state_dict(checkpoint["scaler"])
         if self.mean:
             self.mean.load_state_dict(checkpoint["mean"])
         self.step = checkpoint["step"]
         self.sums = checkpoint["sums"]
         self.history = checkpoint["history"]
         self.best = checkpoint["best"]
+        self.resumed_with = checkpoint["resumed_with"]
 
     def note(self, values: dict[str, float]) -> None:
         for name, value in values.items():

@@ -34,6 +34,16 @@ class Team:
             objective.compile()
         return objective
 
+    def highest(self, values: list[int]) -> list[int]:
+        """Return the largest of each value over all processes, so that all decide alike."""
+        if self.size == 1:
+            return values
+        tensor = torch.tensor(values)
+        if dist.get_backend() == "nccl":
+            tensor = tensor.cuda()
+        dist.all_reduce(tensor, dist.ReduceOp.MAX)
+        return [int(value) for value in tensor]
+
     def mean(self, values: dict[str, float]) -> dict[str, float]:
         if self.size == 1:
             return values

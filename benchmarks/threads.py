@@ -1,0 +1,108 @@
+"""Threads of a training on a CPU: on quiet cores, and with a busy loop on every core.
+
+Promise: one thread, which `threads: 0` chooses for the default network, makes at least 0.8 times
+the steps per second of the best choice on quiet cores. Stated: what all cores make on quiet and on
+busy ones, with OpenMP's threads spinning (its default) and sleeping (as settings.py sets it), also
+for a larger network. Each is measured in a process of its own, in turn; the figures are ratios.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from promise import Promise, note, report
+
+ROUNDS, SECONDS = 3, 4.0
+SMALL = "small"
+"""The default network and batch; `large`: the paper's width and one 128x128 crop."""
+CASES = {SMALL: (16, 2, 64, 4), "large": (32, 1, 128, 1)}
+
+
+def measure(case: str, threads: int) -> None:
+    """Print the training steps per second of a network with so many threads."""
+    import torch  # noqa: PLC0415  # which reads OpenMP's settings
+
+    from idemnet.models import MODELS  # noqa: PLC0415
+    from idemnet.training.loss import idempotent_loss  # noqa: PLC0415
+
+    torch.set_num_threads(threads)
+    width, downscale, crop, batch = CASES[case]
+    model = MODELS["idempotent"](width=width, iterations=1, downscale=downscale)
+    images = torch.rand(batch, 3, crop, crop)
+
+    def step() -> None:
+        losses = idempotent_loss(model, images, images, times=2, alphas=(1.0, 1.0))
+        torch.autograd.backward(losses["total"])
+        model.zero_grad()
+
+    step()
+    begun, steps = time.perf_counter(), 0
+    while time.perf_counter() < begun + SECONDS:
+        step()
+        steps += 1
+    print(steps / (time.perf_counter() - begun))
+
+
+def rate(case: str, threads: int, waiting: str = "PASSIVE") -> float:
+    command = [sys.executable, __file__, case, str(threads)]
+    environment = {**os.environ, "OMP_WAIT_POLICY": waiting}
+    return float(subprocess.check_output(command, env=environment))
+
+
+@contextmanager
+def busy_cores() -> Iterator[None]:
+    """Keep every core busy with a loop."""
+    loops = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in os.sched_getaffinity(0)
+    ]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def compare(case: str, where: str) -> dict[str, list[float]]:
+    """Return the rates of all cores, sleeping and spinning, relative to one thread."""
+    cores = len(os.sched_getaffinity(0))
+    found: dict[str, list[float]] = {"PASSIVE": [], "ACTIVE": []}
+    for _ in range(ROUNDS):
+        one = rate(case, 1)
+        for waiting, ratios in found.items():
+            ratios.append(rate(case, cores, waiting) / one)
+        last = ", ".join(f"{key} {ratios[-1]:.2f}x" for key, ratios in found.items())
+        note(f"{case}, {where}: {one:.2f} steps/s with one thread; all cores {last}")
+    return found
+
+
+def main() -> None:
+    quiet = {case: compare(case, "quiet") for case in CASES}
+    with busy_cores():
+        busy = {case: compare(case, "busy") for case in CASES}
+    best = [max(1.0, *both) for both in zip(*quiet[SMALL].values(), strict=True)]
+    rows = [
+        Promise(
+            "one thread (`threads: 0`) for the default network, against the best on quiet cores: "
+            "steps per second",
+            [1 / one for one in best],
+            at_least=0.8,
+        )
+    ]
+    for case, network in ((SMALL, "the default network"), ("large", "the paper's layers")):
+        for where, found in (("quiet", quiet), ("busy", busy)):
+            for waiting, word in (("PASSIVE", "sleeping"), ("ACTIVE", "spinning")):
+                what = f"… all cores, {word}, against one thread: {network}, {where} cores"
+                rows.append(Promise(what, found[case][waiting]))
+    report(*rows)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        measure(sys.argv[1], int(sys.argv[2]))
+    else:
+        main()
