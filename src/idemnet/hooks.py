@@ -1,15 +1,8 @@
-"""Around every run: parameters are checked, one run owns the data, errors are short."""
+"""Around every run: parameters are checked, errors are short."""
 
-import fcntl
-import os
-import re
-import sys
-import time
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import click
-import psutil
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
 from pydantic import ValidationError
@@ -77,59 +70,3 @@ def describe_wrong_cells(parameters: dict[str, Any]) -> list[str]:
                 key = ".".join(map(str, fault["loc"]))
                 faults.append(f"  study.cells.{cell}.train.{key}: {fault['msg']}")
     return faults
-
-
-class RunLockHooks:
-    """One run at a time owns data/; whoever comes second is told who holds it.
-
-    The kernel drops the lock when its owner ends, however it ends.
-    """
-
-    def __init__(self) -> None:
-        self._data = Path("data")
-        self._lock: IO[str] | None = None
-
-    @hook_impl
-    def after_context_created(self, context: KedroContext) -> None:
-        self._data = context.project_path / "data"
-
-    @hook_impl
-    def before_pipeline_run(self) -> None:
-        self._data.mkdir(exist_ok=True)
-        lock = (self._data / ".run.lock").open("a+", encoding="utf-8")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = _owner(lock)
-            lock.close()
-            raise click.ClickException(f"{self._data} is in use by {owner}") from None
-        lock.truncate(0)
-        lock.write(f"process {os.getpid()}: {' '.join(sys.argv)}\n")
-        lock.flush()
-        self._lock = lock
-
-    @hook_impl
-    def after_pipeline_run(self) -> None:
-        self._release()
-
-    @hook_impl(tryfirst=True)
-    def on_pipeline_error(self) -> None:
-        self._release()
-
-    def _release(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
-
-
-def _owner(lock: IO[str]) -> str:
-    """Read who holds a lock: who has just won it may not have written that yet."""
-    owner = "another process"
-    for _ in range(100):
-        lock.seek(0)
-        owner = lock.read().strip() or owner
-        number = re.match(r"process (\d+):", owner)
-        if number and psutil.pid_exists(int(number[1])):
-            break
-        time.sleep(0.01)
-    return owner

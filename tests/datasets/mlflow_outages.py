@@ -107,10 +107,12 @@ def client(uri: str):
     return MlflowClient(uri, uri)
 
 
-def started(folder: Path, task: str = "deblur") -> Journal:
+def started(folder: Path, patches: int = 8, **tags: str) -> Journal:
     journal = Journal(folder)
-    parameters = {"train": {"learning_rate": 1e-4, "long": "x" * 9000}, "none": None}
-    journal.start("first", parameters, {"task": task, "long": "y" * 9000})
+    settings = {"learning_rate": 1e-4, "validation_patches": patches, "long": "x" * 9000}
+    data = {"dataset": "scenes", "data_fingerprint": "5eed" * 16}
+    tags = {"task": "deblur", **data, "long": "y" * 9000, **tags}
+    journal.start("first", {"train": settings, "none": None}, tags)
     return journal
 
 

@@ -1,8 +1,10 @@
 """The journal keeps everything, once, whatever happens to the process that writes it."""
 
+import getpass
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 
@@ -50,15 +52,15 @@ def test_a_resumed_run_starts_once_and_repeats_nothing(tmp_path):
     journal = started(tmp_path)
     for step in range(6):
         journal.log(step, {"loss": step})
-    journal.log(5, {"validation.psnr": 20})
+    journal.log(5, {"validation/psnr": 20})
     journal = started(tmp_path)  # killed, and goes on from the checkpoint of step 3
     for step in range(3, 9):
         journal.log(step, {"loss": step})
         if step % 4 == 1:
-            journal.log(step, {"validation.psnr": 20})
+            journal.log(step, {"validation/psnr": 20})
     assert kinds(tmp_path).count("started") == 1
     assert [step for key, step, _ in metrics(tmp_path) if key == "loss"] == list(range(9))
-    assert [step for key, step, _ in metrics(tmp_path) if key == "validation.psnr"] == [5]
+    assert [step for key, step, _ in metrics(tmp_path) if key == "validation/psnr"] == [5]
 
 
 def test_the_keys_of_a_step_may_come_one_after_another(tmp_path):
@@ -109,7 +111,7 @@ def test_images_are_kept_once(tmp_path):
 
 def test_results_are_kept_beside_the_journal(tmp_path):
     journal = started(tmp_path / "journal")
-    journal.finish({"validation.psnr": 30}, {"weights.safetensors": b"first"})
+    journal.finish({"validation/psnr": 30}, {"weights.safetensors": b"first"})
     assert (tmp_path / "journal/artifacts/weights.safetensors").read_bytes() == b"first"
 
 
@@ -151,14 +153,17 @@ def tracker(tmp_path, monkeypatch) -> Tracker:
 
 
 def test_the_tracker_says_what_only_the_outside_knows(tracker, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["kedro", "run", "--params=u=http://me:hunter2@host/x?k=v"])
+    monkeypatch.setattr(
+        sys, "argv", ["/any/bin/kedro", "run", "--params=u=http://me:hunter2@host/x?k=v"]
+    )
     with pickle.loads(pickle.dumps(tracker)).run("0123456789abcdef0123") as journal:
         journal.start("first", {}, {"data": "f00d"})
     [line] = read_journal(tracker.folder / "0123456789abcdef" / "journal")
     tags = line["tags"]
     assert tags["task"] == "deblur" and tags["dataset"] == "scenes" and tags["data"] == "f00d"
     assert {"host", "version.torch", "version.idemnet", "version.python"} <= tags.keys()
-    assert tags["command"] == "kedro run '--params=u=http://host/x'"
+    assert tags["mlflow.source.name"] == "kedro run '--params=u=http://host/x'"
+    assert tags["mlflow.user"] == getpass.getuser()
     progress = Progress(tracker.folder / "0123456789abcdef" / "journal")
     assert (progress.uri, progress.experiment) == ("http://127.0.0.1:1", "idemnet")
 
@@ -182,7 +187,35 @@ def test_a_run_without_git_is_a_run(tracker, monkeypatch):
     monkeypatch.setenv("PATH", "")
     with tracker.run("0" * 64) as journal:
         journal.start("first", {}, {})
-    assert "git.commit" not in json.dumps(read_journal(journal.folder))
+    assert "source.git" not in json.dumps(read_journal(journal.folder))
+
+
+def test_a_run_names_its_commit(tracker):
+    folder = tracker.folder
+    folder.mkdir(parents=True)
+    for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "one"]):
+        who = ["-c", "user.name=me", "-c", "user.email=me@here"]
+        subprocess.run(["git", "-C", folder, *who, *command], check=True)
+    (folder / "pyproject.toml").write_text(
+        "[tool.kedro]\npackage_name='a'\nproject_name='a'\nkedro_init_version='1'"
+    )
+    with tracker.run("0" * 64) as journal:
+        journal.start("first", {}, {})
+    tags = read_journal(journal.folder)[0]["tags"]
+    assert re.fullmatch("[0-9a-f]{40}", tags["mlflow.source.git.commit"])
+    assert tags["mlflow.source.git.dirty"] == "true"
+
+
+def test_the_load_of_the_machine_is_recorded_if_mlflow_is_told_to(tracker, monkeypatch):
+    monkeypatch.setenv("MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "true")
+    monkeypatch.setenv("MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", "1e-9")
+    with tracker.run("0" * 64) as journal:
+        journal.start("first", {}, {})
+        journal.log(10, {"step/total": 1})
+    values = {key: value for key, _, value in metrics(journal.folder)}
+    assert values["step/total"] == 1
+    assert 0 <= values["system/cpu_utilization_percentage"] <= 100
+    assert values["system/system_memory_usage_megabytes"] > 0
 
 
 def test_an_untouched_journal_has_no_line(tracker):
@@ -202,7 +235,7 @@ def test_runs_are_recorded_not_saved(tmp_path):
 
 def test_a_report_is_added_once_and_its_run_stays_finished(tmp_path):
     journal = started(tmp_path)
-    journal.finish({"validation.psnr": 30}, {})
+    journal.finish({"validation/psnr": 30}, {})
     for _ in range(2):
         journal.evaluated("aa", {"images": 3}, {"plots/repeat.svg": b"<svg/>"})
     again = Journal(tmp_path)

@@ -1,6 +1,7 @@
 """Every line of a journal reaches MLflow exactly once."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -12,13 +13,14 @@ import numpy as np
 import pytest
 
 from idemnet.datasets import mlflow_run, mlflow_store
-from idemnet.datasets.journal import JOURNAL, Journal, read_journal
+from idemnet.datasets.journal import INTERRUPTED, JOURNAL, Journal, read_journal
 from idemnet.datasets.mlflow_query import find_runs
 from idemnet.datasets.mlflow_store import PROGRESS, upload
 from idemnet.datasets.mlflow_uri import tracking_uri
 from idemnet.datasets.tracking import TrackerDataset
 from idemnet.errors import BadInputError
 
+from ..conftest import BIN
 from .mlflow_outages import artifacts, assert_whole, client, runs, started
 
 pytestmark = pytest.mark.usefixtures("patience")
@@ -30,7 +32,7 @@ def test_a_run_is_copied_with_all_that_belongs_to_it(uri, tmp_path, monkeypatch)
     journal = started(tmp_path / "journal")
     journal.log(0, {"loss": 1, "nan": float("nan")})
     journal.image(0, "validation/restored", np.full((300, 400, 3), 99, np.uint8))
-    journal.finish({"validation.psnr": 30.5}, {"history.json": b"{}"})
+    journal.finish({"validation/psnr": 30.5}, {"history.json": b"{}"})
     assert upload(journal.folder, uri, "deblurring") == 4
     assert upload(journal.folder, uri, "deblurring") == 0
     [run] = runs(uri)
@@ -41,7 +43,7 @@ def test_a_run_is_copied_with_all_that_belongs_to_it(uri, tmp_path, monkeypatch)
     assert run.data.params["none"] == "null"
     assert run.data.params["train.long"] == "x" * 6000
     assert run.data.tags["long"] == "y" * 8000
-    assert run.data.metrics["final.validation.psnr"] == 30.5
+    assert run.data.metrics["final/validation/psnr"] == 30.5
     assert np.isnan(run.data.metrics["nan"])
     assert artifacts(uri, run.info.run_id) == ["history.json", "images"]
     small, whole = sorted(artifacts(uri, run.info.run_id, "images"))
@@ -140,7 +142,7 @@ def test_a_tracked_run_is_in_the_database_of_its_project(database, tmp_path, cap
         journal.start("first", {}, {})
         journal.log(0, {"loss": 1})
         journal.log(1, {"loss": 2})
-        journal.finish({"validation.psnr": 3}, {})
+        journal.finish({"validation/psnr": 3}, {})
     [run] = runs(tracking_uri("", tmp_path))
     assert run.info.status == "FINISHED"
     assert_whole(tracking_uri("", tmp_path), journal.folder)
@@ -165,34 +167,35 @@ def network(monkeypatch):
     monkeypatch.setitem(sys.modules, "idemnet.models", module)
 
 
-def finished(folder: Path, offset: float, psnr: float) -> Path:
+def finished(folder: Path, offset: float, scores: dict[str, float], **start) -> Path:
     import torch
     from safetensors.torch import save
 
     weights = save({"offset": torch.tensor([offset])})
     card = json.dumps({"architecture": "brighten", "arguments": {"factor": 1}}).encode()
-    journal = started(folder / "journal")
+    journal = started(folder / "journal", **start)
     results = {"weights.safetensors": weights, "card.json": card}
-    journal.finish({"validation.psnr": psnr}, results)
+    journal.finish({f"validation/{name}": score for name, score in scores.items()}, results)
     return journal.folder
+
+
+def champion(uri: str) -> int | None:
+    [model] = client(uri).search_registered_models("name = 'idemnet-deblur'")
+    return int(model.aliases["champion"]) if model.aliases else None
 
 
 def test_the_champion_changes_only_for_a_better_one(uri, tmp_path, network, monkeypatch):
     from mlflow import pyfunc
 
-    def champion() -> int | None:
-        [model] = client(uri).search_registered_models("name = 'idemnet-deblur'")
-        return int(model.aliases["champion"]) if model.aliases else None
-
     nan = float("nan")
-    for number, (psnr, best) in enumerate([(nan, None), (30, 2), (29, 2), (31, 4), (nan, 4)]):
-        folder = finished(tmp_path / f"run {number}", number / 255, psnr)
+    for number, (score, best) in enumerate([(nan, None), (30, 2), (29, 2), (31, 4), (nan, 4)]):
+        folder = finished(tmp_path / f"run {number}", number / 255, {"selection": score})
         upload(folder, uri, "idemnet")
-        assert champion() == best
+        assert champion(uri) == best
     (folder / PROGRESS).unlink()  # as if it had been killed before it could write that down
     upload(folder, uri, "idemnet")
     assert len(client(uri).search_model_versions("name = 'idemnet-deblur'")) == 5
-    assert champion() == 4
+    assert champion(uri) == 4
 
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     model = pyfunc.load_model("models:/idemnet-deblur@champion")
@@ -204,6 +207,91 @@ def test_the_champion_changes_only_for_a_better_one(uri, tmp_path, network, monk
         path.suffix for path in (tmp_path / "mlruns").rglob("*") if path.suffix in (".pkl", ".py")
     }
     assert stored == ".py"
+
+
+@pytest.mark.parametrize(
+    "other", [{"dataset": "gopro"}, {"data_fingerprint": "f00d" * 16}, {"patches": 4}], ids=str
+)
+def test_the_champion_stays_for_scores_of_other_validation_data(uri, tmp_path, network, other):
+    upload(finished(tmp_path / "best", 0, {"selection": 20}), uri, "idemnet")
+    upload(finished(tmp_path / "other", 0, {"selection": 40}, **other), uri, "idemnet")
+    assert champion(uri) == 1
+    upload(finished(tmp_path / "better", 0, {"selection": 21}), uri, "idemnet")
+    assert champion(uri) == 3
+
+
+def test_the_champion_is_not_chosen_by_its_first_pass_alone(uri, tmp_path, network):
+    steady = {"psnr": 28.0, "psnr_3": 28.0, "selection": 28.0}
+    unsteady = {"psnr": 29.0, "psnr_3": 20.0, "selection": 24.5}
+    for name, scores in (("steady", steady), ("unsteady", unsteady)):
+        upload(finished(tmp_path / name, 0, scores), uri, "idemnet")
+    assert champion(uri) == 1
+
+
+def test_experiments_are_of_model_training(uri, tmp_path):
+    store = client(uri)
+    store.create_experiment("made before")
+    for name in ("made before", "new"):
+        upload(started(tmp_path / name).folder, uri, name)
+        tags = store.get_experiment_by_name(name).tags
+        assert tags["mlflow.experimentKind"] == "custom_model_development"
+
+
+def test_a_run_names_its_data(uri, tmp_path):
+    tags = {"mlflow.source.git.commit": "c0ffee"}
+    folder = started(tmp_path / "journal", **tags).folder
+    for _ in range(2):  # twice, as after a kill
+        upload(folder, uri, "idemnet")
+        (folder / PROGRESS).unlink()
+    [run] = runs(uri)
+    [found] = run.inputs.dataset_inputs
+    assert (found.dataset.name, found.dataset.digest) == ("scenes", ("5eed" * 16)[:16])
+    assert json.loads(found.dataset.source) == {"tags": tags}
+    assert [(tag.key, tag.value) for tag in found.tags] == [("mlflow.data.context", "training")]
+
+
+def test_a_run_that_somebody_stopped_was_killed(uri, tmp_path):
+    started(tmp_path / "journal").fail(INTERRUPTED)
+    upload(tmp_path / "journal", uri, "idemnet")
+    assert [run.info.status for run in runs(uri)] == ["KILLED"]
+
+
+def test_scores_of_older_versions_are_found_under_today_s_names(uri, tmp_path):
+    journal = started(tmp_path / "journal")
+    journal.finish({"validation.psnr": 30}, {})  # of a journal
+    upload(journal.folder, uri, "idemnet-deblur")
+    [run] = runs(uri)
+    assert run.data.metrics == {"final/validation/psnr": 30}
+    client(uri).log_metric(run.info.run_id, "final.validation.gap", 2)  # in MLflow
+    [found] = find_runs(uri, ["first"])
+    assert found.metrics == {"final/validation/psnr": 30, "final/validation/gap": 2}
+
+
+@pytest.mark.parametrize("relocate", [shutil.copytree, os.rename])
+def test_a_store_that_was_copied_or_moved_writes_beside_itself(tables, tmp_path, relocate):
+    before, after = tmp_path / "before", tmp_path / "after #2"
+    for place in (before, tmp_path / "chosen"):
+        place.mkdir()
+    shutil.copy(tables, before)
+    journal = started(before / "journal")
+    journal.image(0, "restored", np.zeros((4, 4, 3), np.uint8))
+    upload(journal.folder, tracking_uri("", before), "idemnet")
+    chosen = (tmp_path / "chosen" / "mlruns").as_uri()
+    client(tracking_uri("", before)).create_experiment("elsewhere", artifact_location=chosen)
+    (tmp_path / "chosen" / "mlruns").mkdir()
+    relocate(before, after)
+    files = sorted(before.rglob("*"))
+
+    Journal(after / "journal").image(1, "restored", np.zeros((4, 4, 3), np.uint8))
+    started(after / "second")
+    replay = [BIN / "idemnet", "track", "replay", "--root", after]
+    subprocess.run(replay, cwd=after, check=True)  # in this process, MLflow remembers places
+    assert sorted(before.rglob("*")) == files
+    assert len(list(after.glob("mlruns/*/artifacts/images/*"))) == 4
+    uri = tracking_uri("", after)
+    places = {run.info.artifact_uri.rpartition("/mlruns/")[0] for run in runs(uri)}
+    assert places == {after.as_uri()}
+    assert client(uri).get_experiment_by_name("elsewhere").artifact_location == chosen
 
 
 def test_a_journal_is_copied_by_one_at_a_time(uri, tmp_path):

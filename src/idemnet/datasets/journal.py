@@ -9,7 +9,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ from idemnet.recipes import Image, flatten
 JOURNAL = "journal.jsonl"
 IMAGES = "images"
 ARTIFACTS = "artifacts"
+INTERRUPTED = "interrupted"
+"""Why a run failed that somebody stopped."""
 
 Line = tuple[dict[str, Any], int]
 """What was written, and the byte it ends at."""
@@ -80,16 +82,23 @@ def _parse(line: bytes) -> dict[str, Any]:
 class Journal:
     """One training run's lines, images and results in a folder; a resumed run goes on in it."""
 
-    def __init__(self, folder: Path, tags: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        tags: Mapping[str, str] | None = None,
+        monitor: Callable[[], Mapping[str, float]] = dict,
+    ) -> None:
         """Read what is there; a last line torn by a kill is cut off.
 
         Args:
             folder: Made with the first line.
             tags: Joined to those given to `start`.
+            monitor: Gives further values, which are recorded with those given to `log`.
         """
         self.folder = folder
         self._path = folder / JOURNAL
         self._tags = tags or {}
+        self._monitor = monitor
         self._reached: dict[tuple[str, str], int] = {}
         self._last: Mapping[str, Any] = {"kind": "nothing"}
         self.finished = False
@@ -125,11 +134,15 @@ class Journal:
         )
         make_durable(self.folder)
 
+    def tag(self, tags: Mapping[str, str]) -> None:
+        """Add tags to those of the start."""
+        self._append("tags", tags=dict(tags))
+
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Record values, but for those that a resumed run computes again."""
         new = {
             key: float(value)
-            for key, value in values.items()
+            for key, value in {**values, **self._monitor()}.items()
             if step > self._reached.get(("metrics", key), -1)
         }
         if new:

@@ -1,10 +1,11 @@
 """The network as MLflow serves it: this file is the model's code, given to MLflow by its path.
 
-The model beside it is tensors and a card; nothing is unpickled.
+The model beside it is tensors, a card and the networks' source; nothing is unpickled.
 """
 
 import importlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,14 @@ from numpy.typing import NDArray
 
 
 class Restoration(PythonModel):
-    """Takes (N, H, W, 3) images of 8 bits, gives them back restored."""
+    """Takes one image (H, W, 3) or a batch (N, H, W, 3), RGB of 8 bits; returns them restored."""
 
     def load_context(self, context: PythonModelContext) -> None:
         # MLflow runs this file already when the model is logged; torch is not needed there.
         from safetensors.torch import load_file  # noqa: PLC0415
 
+        # Last: an installed idemnet goes before, of which this has only the networks.
+        sys.path.append(context.artifacts["code"])
         card = json.loads(Path(context.artifacts["card"]).read_bytes())
         models = importlib.import_module("idemnet.models").MODELS
         self.network = models[card["architecture"]](**card["arguments"]).train(mode=False)
@@ -34,11 +37,25 @@ class Restoration(PythonModel):
     ) -> NDArray[np.uint8]:
         import torch  # noqa: PLC0415
 
+        images = np.array(model_input.tolist()) if model_input.dtype == object else model_input
+        if not (
+            images.ndim in (3, 4)
+            and images.shape[-1] == 3
+            and images.size
+            and np.issubdtype(images.dtype, np.integer)
+            and images.min() >= 0
+            and images.max() <= 255
+        ):
+            raise ValueError(
+                f"image of shape {images.shape} and type {images.dtype}: must be one (H, W, 3) or "
+                "a batch (N, H, W, 3), integers from 0 to 255"
+            )
+        batch = images.astype(np.float32).reshape(-1, *images.shape[-3:])
         with torch.inference_mode():
-            degraded = torch.from_numpy(model_input.copy()).permute(0, 3, 1, 2).float() / 255
+            degraded = torch.from_numpy(batch).permute(0, 3, 1, 2) / 255
             restored = self.network(degraded).mul(255).round().clamp(0, 255)
-        images: NDArray[np.uint8] = restored.permute(0, 2, 3, 1).byte().numpy()
-        return images
+        result: NDArray[np.uint8] = restored.permute(0, 2, 3, 1).byte().numpy()
+        return result.reshape(images.shape)
 
 
 set_model(Restoration())

@@ -1,6 +1,7 @@
 """What one MLflow run is told, line by line of its journal; telling it twice changes nothing."""
 
 import json
+import logging
 import math
 import shutil
 import tempfile
@@ -13,15 +14,24 @@ from typing import Any
 
 from PIL import Image as PillowImage
 
-from idemnet import __version__
-from idemnet.datasets.journal import ARTIFACTS, IMAGES
+from idemnet.datasets.journal import ARTIFACTS, IMAGES, INTERRUPTED
 
 METRICS_AT_ONCE = 500
 PARAMETERS_AT_ONCE = 100
 LONGEST_PARAMETER = 6000
 LONGEST_TAG = 8000
-SCORE = "validation.psnr"
 CHAMPION = "champion"
+SCORE = "validation/selection"
+"""By which training selects weights, and so the champion is chosen."""
+VALIDATED_ON = ("dataset", "data_fingerprint", "validation_patches")
+"""Tags of a model's version; scores of versions that differ in one of them do not compare."""
+DIGEST = 16
+"""Characters of a fingerprint, of which MLflow takes 36; folders of trainings have as many."""
+TAKES = "Takes one image (H, W, 3) or a batch (N, H, W, 3), RGB of 8 bits; returns them restored."
+SOURCE = ("mlflow.user", "mlflow.source.name", "mlflow.source.type", "mlflow.source.git.commit")
+"""Tags by which MLflow says who ran what."""
+
+logger = logging.getLogger(__name__)
 
 
 class RunCopy:
@@ -36,6 +46,8 @@ class RunCopy:
                 self._metrics(batch)
             case "started":
                 self._started(batch[0])
+            case "tags":
+                self._tags(batch[0])
             case "image":
                 self._image(batch[0])
             case "failed":
@@ -48,16 +60,23 @@ class RunCopy:
                 self._evaluated(batch[0])
 
     def _started(self, line: Mapping[str, Any]) -> None:
-        from mlflow.entities import Param, RunTag  # noqa: PLC0415
+        from mlflow.entities import Param  # noqa: PLC0415
 
-        tags = [RunTag(key, str(value)[:LONGEST_TAG]) for key, value in line["tags"].items()]
         parameters = [
             Param(key, (value if isinstance(value, str) else json.dumps(value))[:LONGEST_PARAMETER])
             for key, value in line["parameters"].items()
         ]
-        self._client.log_batch(self._run, tags=tags)
+        self._tags(line)
         for some in _chunks(parameters, PARAMETERS_AT_ONCE):
             self._client.log_batch(self._run, params=some)
+        if "data_fingerprint" in line["tags"]:
+            self._client.log_inputs(self._run, datasets=[_dataset(line["tags"])])
+
+    def _tags(self, line: Mapping[str, Any]) -> None:
+        from mlflow.entities import RunTag  # noqa: PLC0415
+
+        tags = [RunTag(key, str(value)[:LONGEST_TAG]) for key, value in line["tags"].items()]
+        self._client.log_batch(self._run, tags=tags)
 
     def _metrics(self, lines: Sequence[Mapping[str, Any]], prefix: str = "") -> None:
         from mlflow.entities import Metric  # noqa: PLC0415
@@ -90,11 +109,13 @@ class RunCopy:
 
     def _failed(self, line: Mapping[str, Any]) -> None:
         self._client.set_tag(self._run, "failure", line["reason"][:LONGEST_TAG])
-        self._client.set_terminated(self._run, "FAILED", line["time"])
+        status = "KILLED" if line["reason"] == INTERRUPTED else "FAILED"
+        self._client.set_terminated(self._run, status, line["time"])
 
     def _finished(self, line: Mapping[str, Any]) -> None:
         # Not under their own names: those are curves, and a step would have two values.
-        self._metrics([{**line, "step": 0, "values": line["scores"]}], "final.")
+        scores = with_slashes(line["scores"])
+        self._metrics([{**line, "step": 0, "values": scores}], "final/")
         for file in line["artifacts"].values():
             self._client.log_artifact(self._run, str(self._folder / ARTIFACTS / file))
         if {"weights", "card"} <= line["artifacts"].keys() and "task" in self._start["tags"]:
@@ -121,11 +142,31 @@ class RunCopy:
         [model] = self._client.search_registered_models(f"name = '{name}'") or [
             self._client.create_registered_model(name)
         ]
-        champion = model.aliases.get(CHAMPION)
-        best = champion and self._client.get_model_version(name, champion).tags.get(SCORE)
         number = self._version(name, line)
-        if line["scores"].get(SCORE, math.nan) > float(best or -math.inf):
+        own, best = self._standing(line), -math.inf
+        if CHAMPION in model.aliases:
+            champion = self._client.get_model_version(name, model.aliases[CHAMPION])
+            if any(champion.tags.get(key) != own[key] for key in VALIDATED_ON):
+                logger.info(
+                    "tracking: the %s of %s stays version %s, version %s was validated on other "
+                    "data; move the alias by hand if you want to",
+                    CHAMPION, name, champion.version, number,
+                )  # fmt: skip
+                return
+            best = float(champion.tags.get(SCORE, math.nan))
+        if float(own.get(SCORE, math.nan)) > best:
             self._client.set_registered_model_alias(name, CHAMPION, number)
+
+    def _standing(self, line: Mapping[str, Any]) -> dict[str, str]:
+        """Return a version's tags: its scores, and what they were measured on."""
+        tags, parameters = self._start["tags"], self._start["parameters"]
+        told = (
+            tags.get("dataset"),
+            tags.get("data_fingerprint"),
+            parameters.get("train.validation_patches"),
+        )
+        scores = with_slashes(line["scores"]) | dict(zip(VALIDATED_ON, told, strict=True))
+        return {key: str(value) for key, value in scores.items()}
 
     def _version(self, name: str, line: Mapping[str, Any]) -> str:
         run = self._run
@@ -140,8 +181,9 @@ class RunCopy:
             _save_model(Path(place) / "model", weights, card)
             self._files(Path(place))
         source = f"{self._client.get_run(run).info.artifact_uri}/model"
-        tags = {key: str(value) for key, value in line["scores"].items()}
-        version = self._client.create_model_version(name, source, run, tags)
+        version = self._client.create_model_version(
+            name, source, run, self._standing(line), description=TAKES
+        )
         return str(version.version)
 
     def _files(self, place: Path, below: str = "") -> None:
@@ -180,18 +222,45 @@ def _save_model(place: Path, weights: str, card: str) -> None:
     from mlflow.models import ModelSignature  # noqa: PLC0415
     from mlflow.types import Schema, TensorSpec  # noqa: PLC0415
 
-    images = Schema([TensorSpec(np.dtype(np.uint8), (-1, -1, -1, 3))])
+    # A shape would have to be that of one image or that of a batch: the model checks it itself.
+    images = Schema([TensorSpec(np.dtype(object), (-1,))])
     needed = ("mlflow", "numpy", "safetensors", "torch")
-    pyfunc.save_model(
-        place,
-        python_model=str(Path(__file__).with_name("mlflow_model.py")),
-        artifacts={"weights": weights, "card": card},
-        pip_requirements=[
-            f"idemnet=={__version__}",
-            *(f"{package}=={metadata.version(package)}" for package in needed),
-        ],
-        signature=ModelSignature(images, images),
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        pyfunc.save_model(
+            place,
+            python_model=str(Path(__file__).with_name("mlflow_model.py")),
+            artifacts={"weights": weights, "card": card, "code": str(_copy_networks(Path(folder)))},
+            # Without a local suffix (2.13.0+cpu), which package indexes do not have.
+            pip_requirements=[
+                f"{package}=={metadata.version(package).partition('+')[0]}" for package in needed
+            ],
+            signature=ModelSignature(images, images),
+        )
+
+
+def _copy_networks(folder: Path) -> Path:
+    """Copy what building a network takes: idemnet is in no package index to be installed from."""
+    package = Path(__file__).parents[1]
+    for file in (package / "__init__.py", package / "errors.py", *package.glob("models/*.py")):
+        target = folder / "code" / package.name / file.relative_to(package)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
+    return folder / "code"
+
+
+def with_slashes(scores: Mapping[str, float]) -> dict[str, float]:
+    """Return scores under today's names: older journals and runs have dots in them."""
+    return {name.replace(".", "/"): value for name, value in scores.items()}
+
+
+def _dataset(tags: Mapping[str, str]) -> Any:
+    """Return a training's data as an input of its run: made by code, told apart by fingerprint."""
+    from mlflow.entities import Dataset, DatasetInput, InputTag  # noqa: PLC0415
+
+    source = json.dumps({"tags": {key: tags[key] for key in SOURCE if key in tags}})
+    name, digest = tags.get("dataset", "unnamed"), tags["data_fingerprint"][:DIGEST]
+    context = InputTag("mlflow.data.context", "training")
+    return DatasetInput(Dataset(name, digest, "code", source), [context])
 
 
 def _chunks(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:

@@ -4,7 +4,6 @@ Everything here can be done again: a run is found by its journal's number, MLflo
 with the same step, time and value as the one it has, and files are overwritten by themselves.
 """
 
-import fcntl
 import itertools
 import json
 import logging
@@ -13,12 +12,14 @@ import sqlite3
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from idemnet.datasets.files import write_whole
 from idemnet.datasets.journal import JOURNAL, Line, read_on, read_start
+from idemnet.datasets.locks import try_lock
 from idemnet.datasets.mlflow_run import RunCopy
 from idemnet.datasets.mlflow_uri import SQLITE, explain, sqlite_path, sqlite_uri, without_secrets
 from idemnet.errors import BadInputError
@@ -27,6 +28,19 @@ logger = logging.getLogger(__name__)
 
 PROGRESS = "mlflow.json"
 LINES_AT_ONCE = 200
+ARTIFACTS = "mlruns"
+"""Folder beside a database in which the files of its runs lie."""
+HOLD_LOCATIONS = (
+    ("runs", "artifact_uri"),
+    ("model_versions", "source"),
+    ("model_versions", "storage_location"),
+    ("logged_models", "artifact_location"),
+    ("experiments", "artifact_location"),
+)
+"""Tables and columns of MLflow's database with addresses of artifacts."""
+KIND = {"mlflow.experimentKind": "custom_model_development"}
+"""What MLflow calls an experiment of model training. Its page of 3.17 shows what was chosen there
+last, GenAI at first, and not what this says (github.com/mlflow/mlflow/issues/24498)."""
 LATER = "`idemnet track replay` will copy the rest"
 
 
@@ -111,7 +125,7 @@ def _alone(folder: Path) -> Iterator[None]:
     """One copier at a time: two could both create the run."""
     with (folder / ".mlflow.lock").open("a") as lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try_lock(lock)
         except BlockingIOError:
             raise BadInputError(f"{folder}: another process is copying it") from None
         yield
@@ -133,7 +147,37 @@ def _connect(uri: str) -> Any:
     if not path.exists():
         _make_database(path)
     sqlite3.connect(path).close()  # MLflow would try for minutes to open what cannot be opened
+    follow_move(uri)
     return _client(uri)
+
+
+def follow_move(uri: str) -> None:
+    """Point a database that was copied or moved to the artifacts beside it.
+
+    MLflow stores absolute addresses: without this, a copy of a project would write into the
+    original. Only folders that this module has named are replaced, and only if they are gone or
+    belong to another database; an artifact location that a person chose stays.
+    """
+    if not uri.startswith(SQLITE) or not (path := sqlite_path(uri)).exists():
+        return
+    ours = _artifacts_beside(path)
+    with closing(sqlite3.connect(path)) as store, store:
+        for (theirs,) in store.execute("select distinct artifact_location from experiments"):
+            if theirs == ours or not theirs.endswith(f"/{ARTIFACTS}"):
+                continue
+            place = Path(unquote(theirs.removeprefix("file://")))
+            if place.exists() and not (place.parent / path.name).exists():
+                continue
+            for table, column in HOLD_LOCATIONS:
+                store.execute(
+                    f"update {table} set {column} = ? || substr({column}, ?) "  # noqa: S608
+                    f"where substr({column} || '/', 1, ?) = ?",
+                    (ours, len(theirs) + 1, len(theirs) + 1, f"{theirs}/"),
+                )
+
+
+def _artifacts_beside(database: Path) -> str:
+    return (database.parent / ARTIFACTS).as_uri()
 
 
 def _client(uri: str) -> Any:
@@ -188,11 +232,13 @@ def _find_or_create_run(client: Any, start: Mapping[str, Any], uri: str, experim
 def _experiment(client: Any, uri: str, name: str) -> str:
     found = client.get_experiment_by_name(name)
     if found is not None:
+        for key in KIND.keys() - found.tags.keys():  # made before idemnet set it
+            client.set_experiment_tag(found.experiment_id, key, KIND[key])
         return str(found.experiment_id)
     location = None
     if uri.startswith(SQLITE):  # MLflow would choose the folder that the command was called in
-        location = (sqlite_path(uri).parent / "mlruns").as_uri()
-    return str(client.create_experiment(name, artifact_location=location))
+        location = _artifacts_beside(sqlite_path(uri))
+    return str(client.create_experiment(name, artifact_location=location, tags=KIND))
 
 
 class Uploader(threading.Thread):

@@ -23,7 +23,9 @@ def sqlite_uri(path: Path) -> str:
 
 
 def sqlite_path(uri: str) -> Path:
-    """Give the file that an address names."""
+    """Return the file that an address names."""
+    if not {"%", "?"} & set(uri):
+        return Path(uri.removeprefix(SQLITE)).resolve()
     from sqlalchemy import make_url  # noqa: PLC0415
 
     return Path(make_url(uri).database or "").resolve()

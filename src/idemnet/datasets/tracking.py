@@ -1,5 +1,8 @@
 """Tracking as a training step sees it: a journal to write in; MLflow gets a copy of it."""
 
+import getpass
+import json
+import os
 import platform
 import shlex
 import socket
@@ -17,11 +20,14 @@ from kedro.utils import find_kedro_project
 
 from idemnet import __version__
 from idemnet.datasets.folder import dataset_folder
-from idemnet.datasets.journal import JOURNAL, Journal, read_start
+from idemnet.datasets.journal import ARTIFACTS, INTERRUPTED, JOURNAL, Journal, read_start
 from idemnet.datasets.mlflow_store import Progress, Uploader
+from idemnet.datasets.mlflow_system import system_monitor
 from idemnet.datasets.mlflow_uri import chosen_uri, tracking_uri, without_secrets
+from idemnet.datasets.weights import read_weights
 from idemnet.errors import BadInputError
-from idemnet.recipes import Report
+from idemnet.packing import HISTORY, WEIGHTS
+from idemnet.recipes import Report, TrainedModel
 
 JOURNAL_FOLDER = "journal"
 
@@ -40,6 +46,18 @@ class Tracker:
         """Whether a training's record is complete."""
         return Journal(self.folder / fingerprint[:16] / JOURNAL_FOLDER).finished
 
+    def trained(self, fingerprint: str) -> TrainedModel | None:
+        """Return what a finished training ended with, or None where there is no such record."""
+        files = self.folder / fingerprint[:16] / JOURNAL_FOLDER / ARTIFACTS
+        if not self.finished(fingerprint):
+            return None
+        try:
+            weights, card = read_weights(files / WEIGHTS)
+            history = json.loads((files / HISTORY).read_bytes())
+        except (BadInputError, OSError, ValueError):  # removed or damaged: the checkpoint has it
+            return None
+        return TrainedModel(weights, card, history)
+
     @contextmanager
     def run(self, fingerprint: str) -> Iterator[Journal]:
         """Open a training run's journal; an error inside becomes the reason why it failed."""
@@ -47,7 +65,8 @@ class Tracker:
         place = self.folder / fingerprint[:16] / JOURNAL_FOLDER
         place.mkdir(parents=True, exist_ok=True)
         Progress(place).aim(chosen_uri(self.uri), self.experiment)
-        journal = Journal(place, {**surroundings(root), "task": self.task, "dataset": self.dataset})
+        tags = {**surroundings(root), "task": self.task, "dataset": self.dataset}
+        journal = Journal(place, tags, system_monitor())
         uploader = Uploader(place, tracking_uri(self.uri, root), self.experiment)
         uploader.start()
         try:
@@ -56,7 +75,7 @@ class Tracker:
             journal.fail(without_secrets(f"{type(error).__name__}: {error}"))
             raise
         except BaseException:
-            journal.fail("interrupted")
+            journal.fail(INTERRUPTED)
             raise
         finally:
             uploader.close()
@@ -143,16 +162,26 @@ def surroundings(root: Path) -> dict[str, str]:
     """Say which code runs, on what, where, and how it was called."""
     tags = {
         "host": socket.gethostname(),
-        "command": without_secrets(shlex.join(sys.argv)),
+        "mlflow.user": _user(),
+        "mlflow.source.name": without_secrets(shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])),
+        "mlflow.source.type": "LOCAL",
         "version.python": platform.python_version(),
         "version.idemnet": __version__,
         "version.torch": metadata.version("torch"),
     }
     commit = _git(root, "rev-parse", "HEAD")
     if commit:
-        tags["git.commit"] = commit
-        tags["git.dirty"] = str(bool(_git(root, "status", "--porcelain"))).lower()
+        tags["mlflow.source.git.commit"] = commit
+        changed = bool(_git(root, "status", "--porcelain"))
+        tags["mlflow.source.git.dirty"] = str(changed).lower()
     return tags
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without a name, as in some containers
+        return str(os.getuid())
 
 
 def _git(root: Path, *command: str) -> str:
