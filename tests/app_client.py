@@ -13,20 +13,25 @@ import requests
 
 from .conftest import environment
 
-ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/")
+ADDRESS = re.compile(r"http://(127\.0\.0\.1|localhost):\d+/")
 PATIENCE = 120
 
 
 class AppClient:
     """Talks to one server, as one page does."""
 
-    def __init__(self, process: subprocess.Popen, address: str, temporary: Path) -> None:
-        self.process, self.address, self.temporary = process, address, temporary
+    def __init__(self, process: subprocess.Popen, said: str, temporary: Path) -> None:
+        self.process, self.said, self.temporary = process, said, temporary
+        self.address = address = ADDRESS.search(said)[0]
         self.session = requests.Session()
         self.session.trust_env = False  # no proxy knows this host
         self.name = secrets.token_hex(6)
         config = self.session.get(f"{address}config", timeout=PATIENCE).json()
         named = {one["id"]: one["props"].get("elem_id") for one in config["components"]}
+        self.shown = {
+            one["props"].get("elem_id"): one["props"].get("value") for one in config["components"]
+        }
+        """What elements hold when the page is opened, by name."""
         self.events = {
             (named.get(target), event): dependency["id"]
             for dependency in config["dependencies"]
@@ -75,10 +80,10 @@ def serve_app(folder: Path, *options: str) -> Iterator[AppClient]:
         said = ""
         for line in process.stdout:
             said += line
-            if found := ADDRESS.search(line):
+            if ADDRESS.search(line):
                 break
-        assert found, said
-        yield AppClient(process, found[0], folder / "temporary")
+        assert ADDRESS.search(said), said
+        yield AppClient(process, said, folder / "temporary")
     finally:
         process.terminate()
         process.wait(PATIENCE)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from idemnet.datasets.files import write_whole
@@ -13,9 +14,13 @@ from idemnet.datasets.images import encode_png
 from idemnet.datasets.photo import to_eight_bits
 from idemnet.imaging.metrics import mean_change, sharpness
 from idemnet.reporting.pictures import difference
+from idemnet.result_files import EXPLANATION
 
 ALMOST_NOTHING = 0.25
 """Mean change, of 255, that nobody sees."""
+INVISIBLE = "less than can be seen"
+ROWS = 256
+"""Compared at a time: a whole picture would take more memory than writing it does."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,17 @@ class Explanation:
             f", changed by {self.change:.2f} of 255 on average"
         )
         if self.change < ALMOST_NOTHING:
-            return f"{figures}: almost nothing; the network found little that it can mend"
+            return f"{figures}, {INVISIBLE}: the network found little that it can mend"
         return figures
+
+
+def measure_change(before: NDArray[Any], after: NDArray[Any]) -> float:
+    """Return the mean absolute change of a picture, of 255; 16 bits are rounded to 8."""
+    bands = [slice(top, top + ROWS) for top in range(0, len(before), ROWS)]
+    changes = [
+        mean_change(to_eight_bits(before[band]), to_eight_bits(after[band])) for band in bands
+    ]
+    return float(np.average(changes, weights=[len(before[band]) for band in bands]))
 
 
 def explain(folder: Path, before: NDArray[Any], after: list[NDArray[Any]]) -> Explanation:
@@ -65,5 +79,5 @@ def explain(folder: Path, before: NDArray[Any], after: list[NDArray[Any]]) -> Ex
         write_whole(folder / f"iteration_{number}.png", [encode_png(picture)])
     write_whole(folder / "difference.png", [encode_png(changed)])
     words = {**asdict(explanation), "in_a_line": explanation.sentence()}
-    write_whole(folder / "explanation.json", [f"{json.dumps(words, indent=1)}\n".encode()])
+    write_whole(folder / EXPLANATION, [f"{json.dumps(words, indent=1)}\n".encode()])
     return explanation

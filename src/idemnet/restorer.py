@@ -1,9 +1,9 @@
 """Restoring from other programs: `Restorer.load("deblur")(picture)`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 import torch
@@ -17,28 +17,31 @@ from idemnet.errors import BadInputError
 from idemnet.models.device import choose_device
 from idemnet.models.network import Network
 from idemnet.models.restoring import restore, restore_stepwise
+from idemnet.models.tiling import TileDone, ignore_tiles
 from idemnet.parameters import RestoreParameters
 from idemnet.recipes import TrainedModel
 
 Picture = TypeVar("Picture", NDArray[Any], PillowImage.Image, torch.Tensor)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Restorer:
     """A network with its weights, ready to restore pictures one by one or many at once.
 
     What comes back is what was given, but restored: the same type, shape, depth and transparency.
+    A list may hold pictures of different sizes and kinds, and comes back as a list.
 
     | given | shape | values |
     |---|---|---|
     | NumPy array | (H, W), (H, W, 3 or 4), (N, H, W, 3 or 4) | uint8, uint16, floats of 0 to 1 |
     | PIL image | RGB, RGBA, L, LA | 8 bits |
     | torch tensor | (3, H, W), (N, 3, H, W) | floats from 0 to 1 |
+    | path of a picture, which comes back as a PIL image | any | rounded to 8 bits |
     """
 
     card: Mapping[str, Any]
     """What the weights are: task, architecture, training, scores."""
-    model: torch.nn.Module = field(repr=False)
+    model: torch.nn.Module
     how: RestoreParameters
     device: str
 
@@ -83,19 +86,51 @@ class Restorer:
             raise BadInputError(f"{place} = {fault['input']!r}: {fault['msg']}") from None
         return cls(card, model, how, found)
 
-    def __call__(self, picture: Picture) -> Picture:
-        """Restore a picture, or a batch of them.
+    def __repr__(self) -> str:
+        task, network = self.card.get("task"), self.card.get("architecture")
+        return f"Restorer({task}, {network}, passes={self.how.passes}, device={self.device})"
+
+    @overload
+    def __call__(self, picture: Picture) -> Picture: ...
+    @overload
+    def __call__(self, picture: str | Path) -> PillowImage.Image: ...
+    @overload
+    def __call__(self, picture: list[Picture] | tuple[Picture, ...]) -> list[Picture]: ...
+    @overload
+    def __call__(self, picture: list[str] | list[Path]) -> list[PillowImage.Image]: ...
+    def __call__(self, picture: Any) -> Any:
+        """Restore a picture, or several of them.
 
         Raises:
             BadInputError: If it is none that can be restored; says why.
         """
+        if isinstance(picture, (str, Path)):
+            return self._restore_path(Path(picture))
+        if isinstance(picture, (list, tuple)):
+            return [self(one) for one in picture]
         if isinstance(picture, torch.Tensor):
             return self._restore_tensor(picture)
         if isinstance(picture, PillowImage.Image):
             if picture.mode not in ("RGB", "RGBA", "L", "LA"):
                 raise BadInputError(f"a picture of mode {picture.mode}: convert it to RGB first")
-            return PillowImage.fromarray(self._restore_array(np.asarray(picture)))
-        return self._restore_array(np.asarray(picture))
+            restored = PillowImage.fromarray(self._restore_array(np.asarray(picture)))
+            restored.info = picture.info.copy()
+            return restored
+        if isinstance(picture, np.ndarray):
+            return self._restore_array(picture)
+        raise BadInputError(
+            "a picture must be a NumPy array, a PIL image, a torch tensor, a path or a list of "
+            f"them, not {type(picture).__name__}"
+        )
+
+    def _restore_path(self, path: Path) -> PillowImage.Image:
+        from idemnet.datasets.photo import PhotoFile, to_pillow  # noqa: PLC0415  # needs OpenCV
+
+        try:
+            photo = PhotoFile(path.expanduser(), self.how.memory)()
+        except OSError as error:
+            raise BadInputError(f"{path}: {error.strerror or error}") from error
+        return to_pillow(replace(photo, pixels=self.restore_pixels(photo.pixels)))
 
     def _restore_tensor(self, tensor: torch.Tensor) -> torch.Tensor:
         if tensor.ndim == 4:
@@ -132,18 +167,38 @@ class Restorer:
             restored = np.concatenate([restored, kept], axis=2)
         return restored.reshape(array.shape)
 
-    def restore_pixels(self, pixels: NDArray[Any]) -> NDArray[Any]:
-        """Restore (H, W, 3), of uint8, uint16 or floats.
+    def restore_pixels(
+        self, pixels: NDArray[Any], tile_done: TileDone = ignore_tiles
+    ) -> NDArray[Any]:
+        """Restore (H, W, 3), of uint8, uint16 or floats; `tile_done` is told of each tile.
 
         Raises:
-            BadInputError: If it cannot be done in the memory that is allowed.
+            BadInputError: If it cannot be done in the memory that is allowed, or floats are not
+                from 0 to 1.
         """
-        return restore(self.model, pixels, self.how, self.device)
+        _check_range(pixels)
+        return restore(self.model, pixels, self.how, self.device, tile_done)
 
-    def iterations(self, pixels: NDArray[Any]) -> list[NDArray[Any]]:
-        """Restore (H, W, 3) once, and give the picture after each of the network's iterations.
+    def iterations(
+        self, pixels: NDArray[Any], tile_done: TileDone = ignore_tiles
+    ) -> list[NDArray[Any]]:
+        """Restore (H, W, 3) once; return the picture after each of the network's iterations.
 
         Raises:
-            BadInputError: If it cannot be done in the memory that is allowed.
+            BadInputError: As `restore_pixels` does.
         """
-        return restore_stepwise(self.model, pixels, self.how, self.device)
+        _check_range(pixels)
+        return restore_stepwise(self.model, pixels, self.how, self.device, tile_done)
+
+
+def _check_range(pixels: NDArray[Any]) -> None:
+    """Raise an error for floats that are not from 0 to 1, such as those from 0 to 255."""
+    if pixels.dtype.kind != "f" or not pixels.size:
+        return
+    lowest, highest = pixels.min(), pixels.max()
+    # What is not finite is rejected later, with an error of its own.
+    if np.isfinite([lowest, highest]).all() and (lowest < 0 or highest > 1):
+        raise BadInputError(
+            f"floats must be from 0 to 1, these are from {lowest:.6g} to {highest:.6g}: divide "
+            "them (by 255?) or clip them, or give uint8"
+        )

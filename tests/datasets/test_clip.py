@@ -74,6 +74,32 @@ def test_timing_sound_and_colours_are_kept(tmp_path, suffix):
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"a{suffix}", f"b{suffix}"]
 
 
+@pytest.mark.parametrize("suffix", [".mp4", ".mov", ".mkv", ".webm"])
+def test_the_last_frame_is_shown_as_long_as_it_was(tmp_path, suffix):
+    """A title at the end, for two seconds; frames before it as long as they are apart."""
+    source, target = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
+    with av.open(str(source), "w") as container:
+        codec, options = ("libvpx-vp9", {}) if suffix == ".webm" else ("libx264", {"bf": "0"})
+        stream = container.add_stream(codec, rate=30, options=options)
+        stream.height, stream.width, stream.pix_fmt = 48, 64, "yuv420p"
+        packets = []
+        for pts in PTS:
+            frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), 90, np.uint8), "rgb24")
+            frame.pts = pts
+            packets += stream.encode(frame)
+        packets += stream.encode(None)
+        packets[-1].duration = round(2 / packets[-1].time_base)
+        container.mux(packets)
+    restore_clip(source, target, lambda image: image, "nothing", lambda _: None)
+    assert length_of(source) == pytest.approx(PTS[-1] / 30 + 2, abs=0.01)
+    assert length_of(target) == pytest.approx(length_of(source), abs=0.002)
+
+
+def length_of(path):
+    with av.open(str(path)) as container:
+        return container.duration / av.time_base
+
+
 def test_frames_are_what_restore_gives(tmp_path):
     source = film(tmp_path / "a.mp4", sound=False)
     restore_clip(source, tmp_path / "b.mp4", lambda image: 255 - image, "negative", lambda _: None)
@@ -191,3 +217,5 @@ def test_what_is_no_video_is_said(tmp_path):
     (tmp_path / "a.mp4").write_bytes(b"no video")
     with pytest.raises(BadInputError, match=r"a\.mp4: cannot be restored as a video"):
         restore_clip(tmp_path / "a.mp4", tmp_path / "b.mp4", lambda i: i, "x", lambda _: None)
+    with pytest.raises(BadInputError, match=r"a\.mp4: cannot be restored as a video"):
+        count_frames(tmp_path / "a.mp4")

@@ -91,7 +91,7 @@ def test_tensors_that_do_not_fit_are_named(tmp_path, released, tensors, complain
 
 def test_a_missing_file_is_named(tmp_path, released):
     (released / "decoder_lv4.pkl").unlink()
-    with pytest.raises(BadInputError, match=r"decoder_lv4\.pkl: is not there"):
+    with pytest.raises(BadInputError, match=r"decoder_lv4\.pkl: not found"):
         import_dmphn(released, tmp_path / "out", width=WIDTH)
 
 

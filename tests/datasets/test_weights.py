@@ -19,7 +19,7 @@ MODEL = MODELS["idempotent"](width=4, iterations=1)
 @pytest.fixture
 def folder(tmp_path):
     dataset = WeightsDataset(str(tmp_path / "deblur"), {"deblur": "set"})
-    card = {"task": "deblur", "architecture": "idempotent"}
+    card = {"task": "deblur", "architecture": "idempotent", "fingerprint": "a" * 64}
     dataset.save(TrainedModel(MODEL.state_dict(), card, [{"epoch": 0, "sharp_1": 0.5}]))
     return tmp_path / "deblur" / "set"
 
@@ -43,6 +43,28 @@ def test_saving_the_same_again_writes_nothing(folder, caplog):
     assert (folder / "card.json").stat().st_mtime_ns == before
 
 
+@pytest.mark.parametrize("name", ["weights.safetensors", "card.json", "history.json"])
+@pytest.mark.parametrize("content", [None, b"edited"])
+def test_what_was_deleted_or_edited_is_written_again_with_a_warning(folder, caplog, name, content):
+    dataset = WeightsDataset(str(folder.parent), {"deblur": "set"}, made_by="kedro run x")
+    trained = dataset.load()
+    before = (folder / name).read_bytes()
+    (folder / name).unlink() if content is None else (folder / name).write_bytes(content)
+    with pytest.raises(DatasetError, match="make it again with: kedro run x"):
+        dataset.load()
+    dataset.save(trained)
+    assert (folder / name).read_bytes() == before
+    assert f"missing or changed: {name}; making the folder again" in caplog.text
+
+
+def test_weights_of_another_training_replace_without_a_warning(folder, caplog):
+    dataset = WeightsDataset(str(folder.parent), {"deblur": "set"})
+    trained = dataset.load()
+    dataset.save(replace(trained, card={**trained.card, "fingerprint": "b" * 64}))
+    assert dataset.load().card["fingerprint"] == "b" * 64
+    assert caplog.text == ""
+
+
 def test_a_flipped_byte_is_refused_with_both_hashes(folder):
     path = folder / "weights.safetensors"
     data = bytearray(path.read_bytes())
@@ -55,7 +77,7 @@ def test_a_flipped_byte_is_refused_with_both_hashes(folder):
 
 def test_missing_parts_are_named(folder):
     (folder / "card.json").unlink()
-    with pytest.raises(BadInputError, match=r"card\.json: is not there"):
+    with pytest.raises(BadInputError, match=r"card\.json: not found"):
         read_weights(folder / "weights.safetensors")
     (folder / "card.json").write_text("[]")
     with pytest.raises(BadInputError, match="is not a card of weights"):

@@ -13,9 +13,16 @@ from PIL import ExifTags
 from PIL import Image as PillowImage
 
 from idemnet import Restorer
+from idemnet.app.restoring import show_difference
+from idemnet.app.serve import find_address
 from idemnet.command_line import main
 from idemnet.datasets.images import encode_png, png_chunk
+from idemnet.datasets.weights import write_weights
+from idemnet.errors import BadInputError
+from idemnet.models import IdempotentNet
+from idemnet.recipes import TrainedModel
 
+from ..app_client import serve_app
 from ..browser import PATIENCE, start_browser
 
 RNG = np.random.default_rng(2)
@@ -23,6 +30,7 @@ WEIGHTS = "data/06_models/deblur/builtin"
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/")
 NOISE_OF_GRADIO = ("Method not implemented.", "upload_progress")
 TAB, ENTER, LEFT, RIGHT = ("Tab", 9), ("Enter", 13), ("ArrowLeft", 37), ("ArrowRight", 39)
+SPACE = (" ", 32)
 FOCUSED = "(id => document.activeElement?.closest(id) !== null)"
 SHOWN_STEP = "document.querySelector('#steps figure:not([hidden]) figcaption')?.textContent"
 
@@ -82,7 +90,11 @@ def upload(page, path):
 
 def restore(page):
     page.run("document.querySelector('#restore').click()")
-    for shown in ("#steps img", "#before_after img.right", "#download"):
+    wait_for_result(page)
+
+
+def wait_for_result(page):
+    for shown in ("#changed img", "#before_after img.right", "#download"):
         page.wait_for(f"document.querySelector('{shown}') !== null")
 
 
@@ -141,6 +153,64 @@ def test_the_line_between_before_and_after_follows_the_mouse(page, tmp_path):
     assert shown_share(page) == pytest.approx(0.75, abs=0.03)
 
 
+def test_at_100_percent_every_pixel_is_seen_and_the_border_stays_while_scrolling(
+    page, server, tmp_path
+):
+    picture = write_picture(tmp_path / "wide.png", size=(600, 2200))  # shown smaller at first
+    upload(page, picture)
+    restore(page)
+    left = "document.querySelector('#before_after img.left')"
+    assert page.run(f"{left}.naturalWidth") == 2048
+    page.run("document.querySelector('#zoom').click()")
+    page.wait_for(f"{left}.complete && {left}.naturalWidth == 2200")
+    assert page.run(f"{left}.getBoundingClientRect().width") == 2200
+    address = page.run(f"{left}.src")
+    assert address.startswith(server.address)
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with direct.open(address) as answer, PillowImage.open(answer) as seen:
+        assert (np.asarray(seen) == cv2.imread(str(picture))[:, :, ::-1]).all()
+
+    page.run("document.querySelector('#before_after .pan').scrollTo(100, 50)")
+    cut = (
+        "getComputedStyle(document.querySelector('#before_after .stage')).getPropertyValue('--cut')"
+    )
+    _, _, across = page.middle_of("#before_after .stage")
+    page.wait_for(f"Math.abs(parseFloat({cut}) - {100 + across / 2}) < 1")
+    x, y, _ = page.middle_of("#before_after .stage")
+    page.drag((x, y), (x - 30, y))
+    page.wait_for(f"Math.abs(parseFloat({cut}) - {130 + across / 2}) < 1")  # the picture was moved
+
+    page.run("document.querySelector('#zoom').click()")
+    assert page.run(f"{left}.getBoundingClientRect().width") == pytest.approx(across, abs=1)
+
+
+def test_a_single_iteration_has_no_slider(page, tmp_path):
+    upload(page, write_picture(tmp_path / "a.png"))
+    restore(page)
+    assert page.run("document.querySelector('#step')?.offsetParent ?? null") is None
+    assert page.run("document.body.innerText.includes('Iteration')") is False
+
+
+def test_numbers_side_by_side_are_of_one_area(page, tmp_path):
+    upload(page, write_picture(tmp_path / "large.png", size=(300, 400)))
+    restore(page)
+    page.wait_for("document.querySelector('#curve img') !== null")
+    for place in ("#changed", "#curve"):
+        words = page.run(f"document.querySelector('{place}').innerText")
+        assert re.search(r"on the 256 x 256 pixels in the middle, .* of 255: .*\d\.\d\d\.", words)
+
+
+def test_only_the_area_that_is_named_is_measured():
+    black = np.zeros((300, 400, 3), np.uint8)
+    framed = black.copy()
+    framed[:22] = framed[-22:] = 255
+    where = "on the 256 x 256 pixels in the middle"
+    assert f"{where}, in grey levels of 255: 0.00." in show_difference(black, framed)
+    small = black[:200, :100]
+    words = show_difference(small, small + 2)
+    assert "on the whole picture, in grey levels of 255: 2.00." in words
+
+
 def test_iterations_are_scrubbed_and_curves_drawn(page, tmp_path):
     upload(page, write_picture(tmp_path / "a.png"))
     page.run("document.querySelector('#passes input[type=range]').focus()")
@@ -165,7 +235,7 @@ def test_what_cannot_be_restored_is_said_on_the_page(page, server, tmp_path):
     for name, said in (
         ("broken.png", "broken.png: is not a PNG image"),
         ("large.png", "large.png: has 30.0 megapixels, more than the 24 this page takes"),
-        ("<b>notes.txt", "notes.txt: '.txt' is none of .bmp"),
+        ("<b>notes.txt", "notes.txt: '.txt' is none of .avif, .bmp"),
     ):
         upload(page, tmp_path / name)
         assert said in page.run("document.querySelector('#message').innerText")
@@ -189,21 +259,31 @@ def test_a_phone_scrolls_only_downwards(page, server, tmp_path):
         "one => one.getBoundingClientRect().right > 361).map(one => one.outerHTML.slice(0, 80))"
     )
     assert page.run(wide) == []
+    page.run("document.querySelector('#zoom').click()")
+    page.wait_for("document.querySelector('#before_after .pan').scrollWidth == 900")
+    assert page.run("document.documentElement.scrollWidth") == 360
 
 
 def test_the_keyboard_is_enough(page):
     tab_to(page, "#samples button")
     page.press(*ENTER)
     page.wait_for("document.querySelector('#preview img') !== null")
+    tab_to(page, "#passes input[type=range]")
+    page.press(*RIGHT)
     tab_to(page, "#restore")
     page.press(*ENTER)
-    page.wait_for("document.querySelector('#steps img') !== null")
+    wait_for_result(page)
+    page.wait_for("document.querySelector('#step input') !== null")
     tab_to(page, "#before_after input")
     for _ in range(10):
         page.press(*LEFT)
     assert shown_share(page) == pytest.approx(0.4, abs=0.001)
+    tab_to(page, "#zoom")
+    page.press(*SPACE)
+    page.wait_for("document.querySelector('#before_after .stage.actual') !== null")
     tab_to(page, "#download")
     tab_to(page, "#step input[type=range]")
+    page.press(*LEFT)
     page.press(*LEFT)
     page.wait_for(f"{SHOWN_STEP} === 'as it came'")
 
@@ -226,15 +306,39 @@ def test_strangers_get_nothing(server, path, host, refused):
     answer.value.close()
 
 
-def test_nothing_is_left_when_it_ends(server, trained, temporary):
-    [folder] = temporary.iterdir()
-    assert folder.stat().st_mode & 0o077 == 0
-    assert any(folder.rglob("*_restored.png"))
-    server.terminate()
-    assert server.wait(PATIENCE) == 0
-    assert list(temporary.iterdir()) == []
-    assert server.stdout.read() == ""
-    assert not (trained.folder / ".gradio").exists()
+def test_nothing_is_left_when_it_ends(tmp_path):
+    picture = write_picture(tmp_path / "a.png").read_bytes()
+    with serve_app(tmp_path) as app:
+        assert app.call("restore", "click", app.upload("a.png", picture), "deblur", 1)["success"]
+        [folder] = app.temporary.iterdir()
+        assert folder.stat().st_mode & 0o077 == 0
+        assert any(folder.rglob("*_restored.png"))
+        app.process.terminate()
+        assert app.process.wait(PATIENCE) == 0
+        assert list(app.temporary.iterdir()) == []
+        assert app.process.stdout.read() == ""
+    assert not (tmp_path / ".gradio").exists()
+
+
+def test_other_weights_are_used_and_a_network_is_warned_of(tmp_path):
+    network = {"width": 4, "iterations": 2}
+    weights = IdempotentNet(**network).state_dict()
+    card = {"task": "dehaze", "architecture": "idempotent", "arguments": network, "parameters": 17}
+    write_weights(tmp_path / "own", TrainedModel(weights, card, []))
+    with serve_app(tmp_path, "--weights", "own", "--host", "0.0.0.0") as app:
+        assert app.shown["task"] == "dehaze"
+        assert "17 parameters" in app.shown["about"] and "starter" not in app.shown["about"]
+        assert "Warning: listening on 0.0.0.0. Anyone on the network" in app.said
+        named = app.session.get(app.address, headers={"Host": "its-name"}, timeout=PATIENCE)
+        assert named.status_code == 200
+        picture = write_picture(tmp_path / "a.png").read_bytes()
+        assert app.call("restore", "click", app.upload("a.png", picture), "dehaze", 1)["success"]
+
+
+def test_an_address_of_another_computer_is_rejected():
+    assert find_address("localhost").is_loopback
+    with pytest.raises(BadInputError, match=r"--host 203\.0\.113\.7: not an IPv4 address or name"):
+        find_address("203.0.113.7")
 
 
 def test_it_says_what_is_missing(monkeypatch):

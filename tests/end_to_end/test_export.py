@@ -131,7 +131,7 @@ def test_a_file_that_is_there_is_left_alone(exported):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--weights", "nowhere"], "nowhere: is not there"),
+        (["--weights", "nowhere"], "nowhere: not found"),
         (["--weights", "broken"], "broken/weights.safetensors: its sha256 is"),
         (["--task", "derain", "--weights", WEIGHTS], "these weights are for task 'deblur'"),
     ],
@@ -187,6 +187,7 @@ def test_missing_packages_are_named(monkeypatch):
     ("name", "arguments", "kind"),
     [
         ("idempotent", {"width": 2, "iterations": 2, "downscale": 2}, "onnx"),
+        ("idempotent", {"width": 2, "iterations": 1, "downscale": 4, "block": "gated"}, "onnx"),
         ("dmphn", {"width": 2, "downscale": 4}, "onnx"),
         ("mtrnn", {"width": 2, "iterations": 2}, "onnx"),
     ],

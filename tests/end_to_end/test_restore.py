@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import sys
@@ -18,6 +19,7 @@ from PIL import Image as PillowImage
 
 from idemnet import Restorer
 from idemnet.datasets.clip import PART
+from idemnet.datasets.images import register_heif
 from idemnet.datasets.weights import read_weights, write_weights
 from idemnet.errors import BadInputError
 from idemnet.models import MODELS
@@ -83,7 +85,7 @@ def test_a_file_is_restored_beside_itself(trained_copy):
     assert np.abs(restored.astype(int) - wanted).max() <= 1
     before = (trained_copy.folder / "photo_restored.png").stat().st_mtime_ns
     again = trained_copy.run("idemnet", "restore", "photo.png")
-    assert "left alone, as they are there: 1" in again.stdout
+    assert again.stdout == "skipped 1 existing result (use --force)\n"
     assert (trained_copy.folder / "photo_restored.png").stat().st_mtime_ns == before
 
 
@@ -104,7 +106,7 @@ def test_a_folder_keeps_its_structure_and_one_bad_file_stops_no_other(trained_co
     (trained_copy.folder / "album/bad.png").write_bytes(b"no picture")
     result = trained_copy.run("idemnet", "restore", "album/", "-o", "mended/", check=False)
     assert result.returncode == 1
-    assert "3 of 4 restored" in result.stdout
+    assert "3 of 4 restored, in mended\n" in result.stdout
     assert result.stderr.splitlines()[-1] == "Error: album/bad.png: is not a PNG image"
     back = opened(trained_copy.folder / "mended/a.jpg")
     assert back.getexif()[ExifTags.Base.Artist] == "somebody"
@@ -112,12 +114,60 @@ def test_a_folder_keeps_its_structure_and_one_bad_file_stops_no_other(trained_co
     assert len(frames_of(trained_copy.folder / "mended/deep/clip.mkv")) == 5
 
 
+def test_results_of_earlier_runs_are_never_inputs(project, tmp_path):
+    """In the folder one is in; then from below it, when results lie in the tree, too."""
+    album = tmp_path / "home/album"
+    for name in ("photo.png", "sub/other.png"):
+        picture(album / name)
+    (album / "notes.txt").touch()
+    project.folder = album
+    first = project.run("idemnet", "restore", ".", "-o", "mended")
+    assert "skipped 1 .txt\n" in first.stdout
+    assert "2 of 2 restored, in mended\n" in first.stdout
+    second = project.run("idemnet", "restore", ".")
+    assert "skipped 2 results of earlier runs, 1 .txt\n" in second.stdout
+    assert f"2 of 2 restored, in {tmp_path / 'home/album_restored'}\n" in second.stdout
+    third = project.run("idemnet", "restore", "..")
+    assert "skipped 4 results of earlier runs, 1 .txt\n" in third.stdout
+    folders = ("album", "album/mended", "album_restored", "../home_restored/album")
+    for folder in folders:
+        place = tmp_path / "home" / folder
+        assert {path.name for path in place.iterdir() if path.suffix == ".png"} == {"photo.png"}
+        assert [path.name for path in (place / "sub").iterdir()] == ["other.png"]
+    made = [path for place in tmp_path.glob("home*") for path in place.rglob("*.png")]
+    assert len(made) == 2 * len(folders)
+
+
+def test_phones_printers_and_the_web_are_read(project, tmp_path):
+    """HEIC, AVIF and CMYK come back in their format, of a GIF the first frame as PNG."""
+    register_heif()
+    album = tmp_path / "album"
+    picture(album / "phone.heic", size=(32, 48), format="HEIF")
+    picture(album / "web.avif", size=(32, 48))
+    array = RNG.integers(0, 256, (32, 48, 3), np.uint8)
+    PillowImage.fromarray(array).convert("CMYK").save(album / "print.jpg")
+    frames = [PillowImage.fromarray(one).quantize(16) for one in (array, array[::-1])]
+    frames[0].save(album / "cat.gif", save_all=True, append_images=frames[1:])
+    project.folder = album
+    said = project.run("idemnet", "restore", ".", "-o", "../out").stdout
+    assert "4 of 4 restored" in said
+    assert "CMYK becomes RGB: print.jpg\n" in said
+    assert "the first of 2 frames is restored: cat.gif\n" in said
+    found = {path.name: opened(path) for path in (tmp_path / "out").iterdir() if path.suffix}
+    assert {name: (one.format, one.mode, one.size) for name, one in found.items()} == {
+        "phone.heic": ("HEIF", "RGB", (48, 32)),
+        "web.avif": ("AVIF", "RGB", (48, 32)),
+        "print.jpg": ("JPEG", "RGB", (48, 32)),
+        "cat.png": ("PNG", "RGB", (48, 32)),
+    }
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere.png"], "nowhere.png: is not there"),
+        (["nowhere.png"], "nowhere.png: not found"),
         (["photo.png", "-o", "photo.png"], "photo.png: is an input, which is never overwritten"),
-        (["photo.png", "--weights", "none.safetensors"], "none.safetensors: is not there"),
+        (["photo.png", "--weights", "none.safetensors"], "none.safetensors: not found"),
         (["notes.txt"], "notes.txt: '.txt' is none of"),
         (["one/photo.png", "two/photo.png", "-o", "out"], "would both become out/photo.png"),
     ],
@@ -171,6 +221,32 @@ def test_python_gives_back_what_it_is_given(trained, restorer):
     assert (restorer(alpha)[:, :, 3] == array[:, :, 0]).all()
 
 
+def test_python_takes_lists_of_pictures_of_any_size_and_paths(restorer, tmp_path):
+    large, small = (RNG.integers(0, 256, (*size, 3), np.uint8) for size in ((18, 22), (7, 9)))
+    images = [PillowImage.fromarray(large), PillowImage.fromarray(small).convert("L")]
+    images[0].info["icc_profile"] = b"profile"
+    back = restorer(images)
+    assert [(type(one), one.mode, one.size) for one in back] == [
+        (PillowImage.Image, "RGB", (22, 18)), (PillowImage.Image, "L", (9, 7)),
+    ]  # fmt: skip
+    assert (np.asarray(back[0]) == restorer(large)).all()
+    assert back[0].info["icc_profile"] == b"profile"
+    arrays = restorer([large, small])
+    assert all((a == restorer(b)).all() for a, b in zip(arrays, (large, small), strict=True))
+    tensors = restorer([torch.rand(3, 8, 9), torch.rand(3, 5, 4)])
+    assert [tuple(one.shape) for one in tensors] == [(3, 8, 9), (3, 5, 4)]
+    exif = PillowImage.Exif()
+    exif[ExifTags.Base.Orientation] = 6
+    images[0].save(tmp_path / "a.png", exif=exif)
+    for path in (tmp_path / "a.png", str(tmp_path / "a.png")):
+        assert (np.asarray(restorer(path)) == restorer(np.rot90(large, -1))).all()
+    assert [one.size for one in restorer([tmp_path / "a.png"])] == [(18, 22)]
+
+
+def test_python_shows_in_a_line_what_it_has_loaded(restorer):
+    assert repr(restorer) == "Restorer(deblur, idempotent, passes=1, device=cpu)"
+
+
 def test_python_says_what_it_cannot_restore(restorer):
     for wrong, said in (
         (np.zeros((3, 4, 5), np.uint8), "must be"),
@@ -178,6 +254,12 @@ def test_python_says_what_it_cannot_restore(restorer):
         (np.zeros((0, 5, 3), np.uint8), "holds no pixels"),
         (torch.zeros(4, 5, 3), "must be"),
         (PillowImage.new("CMYK", (4, 4)), "convert it to RGB"),
+        (np.full((4, 5, 3), 1.5), "floats must be from 0 to 1, these are from 1.5 to 1.5: divide"),
+        (np.full((4, 5, 3), 255, np.float32), "from 255 to 255"),
+        (torch.full((3, 4, 5), 255.0), "from 255 to 255"),
+        (torch.linspace(-1, 1, 60).reshape(3, 4, 5), "from -1 to 1"),
+        ("nowhere.jpg", "nowhere.jpg: No such file"),
+        ([np.zeros((4, 5, 3), np.uint8), 7], "or a list of them, not int"),
     ):
         with pytest.raises(BadInputError, match=said):
             restorer(wrong)
@@ -195,7 +277,25 @@ def test_weights_come_from_mlflow_by_name_and_alias(trained_copy, trained):
     named[-1] = "mlflow:idemnet-deblur@nobody"
     result = trained_copy.run(*named, "--force", check=False)
     assert result.returncode == 2
-    assert result.stderr.startswith("Error: mlflow:idemnet-deblur@nobody: ")
+    said = f"Error: mlflow:idemnet-deblur@nobody: not found in sqlite:///{trained_copy.folder}"
+    assert result.stderr.startswith(said)
+
+
+def test_a_model_of_mlflow_outside_a_project_is_not_searched_for_long(project, tmp_path):
+    """What the command computes takes less than 5 seconds, on a machine of any speed."""
+    picture(tmp_path / "album/photo.png")
+    project.folder = tmp_path / "album"
+    command = ["idemnet", "restore", "photo.png", "--weights", "mlflow:idemnet-deblur@champion"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result = project.run(*command, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert result.returncode == 2
+    assert result.stderr == (
+        f"Error: mlflow:idemnet-deblur@champion: no MLflow store at {tmp_path}/album/mlflow.db: "
+        "run this in the project's folder, or set MLFLOW_TRACKING_URI\n"
+    )
+    assert [path.name for path in (tmp_path / "album").iterdir()] == ["photo.png"]
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 5
 
 
 def test_explained_is_what_each_iteration_did(trained_copy, restorer):
@@ -218,14 +318,48 @@ def test_explained_is_what_each_iteration_did(trained_copy, restorer):
     assert (restorer.iterations(array)[-1] == restorer(array)).all()
 
 
-def test_explained_says_when_almost_nothing_changed(trained_copy):
+def test_a_picture_that_hardly_changed_is_named(trained_copy):
     PillowImage.new("RGB", (40, 30), (90, 120, 60)).save(trained_copy.folder / "flat.png")
     weights = trained_copy.folder / "data/06_models/deblur/builtin"
     tensors, card = read_weights(weights / "weights.safetensors")
     still = {name: torch.zeros_like(tensor) for name, tensor in tensors.items()}
     write_weights(trained_copy.folder / "still", TrainedModel(still, card, ()))
-    command = ["idemnet", "restore", "flat.png", "--explain", "--weights", "still"]
-    assert "almost nothing" in trained_copy.run(*command).stdout
+    command = ["idemnet", "restore", "flat.png", "--weights", "still"]
+    assert trained_copy.run(*command).stdout == (
+        "flat.png: changed by 0.00 of 255 on average, less than can be seen\nflat_restored.png\n"
+    )
+    explained = trained_copy.run(*command, "--explain", "--force").stdout
+    assert "changed by 0.00 of 255 on average, less than can be seen: " in explained
+    picture(trained_copy.folder / "noise.png")
+    both = trained_copy.run(*command, "noise.png", "--force").stdout
+    said = (
+        "2 of 2 changed by less than can be seen (mean change, of 255): flat.png (0.00), noise.png"
+    )
+    assert said in both
+
+
+def test_how_far_a_picture_is_can_be_read_in_a_log(project):
+    """Of its tiles, as lines where there is no terminal; here without a pause between them."""
+    picture(project.folder / "large.png", size=(600, 700))
+    now = "from idemnet import progress; progress.SECONDS_BETWEEN_LINES = 0"
+    start = "from idemnet.command_line import main; main()"
+    command = [sys.executable, "-c", f"{now}; {start}", "restore", "large.png"]
+    lines = project.run(*command).stderr.splitlines()
+    tiles = [re.fullmatch(r"restore large\.png, tile (\d) of (\d): ([01]) of 1, (.+)", line)
+             for line in lines[:-1]]  # fmt: skip
+    count = int(tiles[0][2])
+    assert count > 1
+    assert [int(one[1]) for one in tiles] == list(range(1, count + 1))
+    assert [one[3] for one in tiles] == [*"0" * (count - 1), "1"]
+    assert all(re.fullmatch(r"[\d.]+(/s| s each), about \d+ s left", one[4]) for one in tiles)
+
+
+def test_a_video_cannot_be_explained(project):
+    film(project.folder / "clip.mp4")
+    result = project.run("idemnet", "restore", "clip.mp4", "--explain", check=False)
+    assert result.returncode == 2
+    assert "Error: --explain is for pictures: clip.mp4 is a video." in result.stderr
+    assert not (project.folder / "clip_restored.mp4").exists()
 
 
 def test_a_video_is_restored_and_gone_on_with_after_a_kill(trained_copy):

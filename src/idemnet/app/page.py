@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import gradio as gr
 
@@ -11,6 +13,7 @@ from idemnet.app import repeating
 from idemnet.app.restoring import (
     MAX_MEGABYTES,
     MAX_MEGAPIXELS,
+    name_middle,
     read_photo,
     restore_photo,
     show_both,
@@ -18,6 +21,7 @@ from idemnet.app.restoring import (
     show_picture,
     show_steps,
     write_result,
+    write_view,
 )
 from idemnet.app.samples import Sample, credit
 from idemnet.app.weights import describe_missing, describe_weights, name_curve
@@ -30,15 +34,12 @@ KEPT_SECONDS = 3600
 INTRODUCTION = f"""
 <p class="over">idemnet</p>
 <h1>Restore a picture</h1>
-<p>All happens on this computer, and nothing is kept: files are deleted after an hour, and when the
+<p>All happens on {{computer}}, and nothing is kept: files are deleted after an hour, and when the
 program ends. A picture may have up to {MAX_MEGAPIXELS} megapixels and {MAX_MEGABYTES} MB.</p>
 """
 EMPTY = '<p class="empty">The picture will be here.</p>'
 SHOW_STEP = """number => document.querySelectorAll("#steps figure").forEach(
     (one, place) => { one.hidden = place !== number })"""
-
-MOVE_BORDER = """element.addEventListener("input", ({target}) =>
-    target.closest(".stage").style.setProperty("--border", `${target.value}%`))"""
 
 PROGRESS = gr.Progress()
 """As a default, it tells gradio to hand one in."""
@@ -54,6 +55,7 @@ class Page:
         restorers: By task; those that there are weights for.
         compared: Whose repeat curve is drawn beside that of the same task.
         samples: Pictures to begin with.
+        computer: Where pictures are restored, in words.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Page:
         restorers: Mapping[str, Restorer],
         compared: Restorer | None,
         samples: Sequence[Sample],
+        computer: str,
     ) -> None:
         self.restorers, self.compared, self.samples = restorers, compared, samples
         with gr.Blocks(
@@ -68,7 +71,7 @@ class Page:
             analytics_enabled=False,
             delete_cache=(KEPT_SECONDS // 6, KEPT_SECONDS),
         ) as self.blocks:
-            gr.HTML(INTRODUCTION)
+            gr.HTML(INTRODUCTION.format(computer=escape(computer)))
             with gr.Row():
                 with gr.Column(scale=2, min_width=280):
                     self._lay_out_question()
@@ -103,13 +106,14 @@ class Page:
     def _lay_out_answer(self) -> None:
         self.message = gr.HTML(visible=False, elem_id="message")
         self.preview = gr.HTML(EMPTY, elem_id="preview")
-        self.before_after = gr.HTML(visible=False, js_on_load=MOVE_BORDER, elem_id="before_after")
+        script = (files("idemnet") / "app/comparison.js").read_text(encoding="utf-8")
+        self.before_after = gr.HTML(visible=False, js_on_load=script, elem_id="before_after")
         self.download = gr.DownloadButton(
             "Download the result", variant="primary", visible=False, elem_id="download"
         )
 
     def _lay_out_details(self) -> None:
-        with gr.Column(min_width=280):
+        with gr.Column(min_width=280) as self.iterations:
             self.steps = _titled("Iteration by iteration", "steps")
             self.step = gr.Slider(
                 0, 1, value=1, step=1, label="Iteration", interactive=True, buttons=[],
@@ -134,7 +138,7 @@ class Page:
         pressed = self.button.click(
             self.restore,
             [self.upload, self.task, self.passes],
-            [*shown, self.steps, self.step, self.changed, self.curve],
+            [*shown, self.iterations, self.steps, self.step, self.changed, self.curve],
             show_progress_on=[self.preview, self.before_after],
             **slow,
         )
@@ -172,12 +176,18 @@ class Page:
         except (BadInputError, OSError, MemoryError) as error:
             return self._without_result(EMPTY, say(error))
         before, after = to_eight_bits(photo.pixels), to_eight_bits(restored.pixels)
+        whole = [
+            self._serve(write_view(picture, result.with_name(name)))
+            for picture, name in ((before, "before.png"), (after, "after.png"))
+        ]
         return {
             self.message: gr.HTML(visible=False),
             self.preview: gr.HTML(visible=False),
-            self.before_after: gr.HTML(show_both(before, after), visible=True),
+            self.before_after: gr.HTML(show_both(before, after, whole), visible=True),
             self.download: gr.DownloadButton(value=result, visible=True),
             self.results: gr.Row(visible=True),
+            # Of a single iteration there is nothing to see but what is seen above.
+            self.iterations: gr.Column(visible=len(steps) > 2),
             self.steps: show_steps(steps, passes),
             self.step: gr.Slider(maximum=len(steps) - 1, value=len(steps) - 1),
             self.changed: show_difference(before, after),
@@ -193,13 +203,19 @@ class Page:
         restorers = [self.restorers[task]]
         if self.compared is not None and self.compared.card["task"] == task:
             restorers.append(self.compared)
+        picture = to_eight_bits(photo.pixels)
         curves = {
             name_curve(restorer, compared=restorer is self.compared): repeating.repeat(
-                to_eight_bits(photo.pixels), restorer, progress
+                picture, restorer, progress
             )
             for restorer in restorers
         }
-        return repeating.show(curves)
+        return repeating.show(curves, name_middle(picture))
+
+    def _serve(self, path: Path) -> str:
+        """Have gradio serve a file, and delete it with the others; return its address."""
+        served = self.before_after.move_resource_to_block_cache(path)
+        return f"gradio_api/file={quote(str(served))}"
 
     def _without_result(self, preview: str, complaint: str = "") -> Updates:
         notice = f'<p class="notice" role="alert">{escape(complaint)}</p>' if complaint else ""

@@ -10,14 +10,13 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from idemnet.app.restoring import middle
 from idemnet.imaging.metrics import mean_change, sharpness
 from idemnet.recipes import Image
 from idemnet.reporting.plots import BLUE, ORANGE, STYLE, count_below, encode
 from idemnet.restorer import Restorer
 
 PASSES = 10
-SIDE = 256
-"""Of the part in the picture's middle that is restored so often; all of it would take too long."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +31,7 @@ class RepeatCurve:
 
 def repeat(picture: Image, restorer: Restorer, advance: Callable[..., object]) -> RepeatCurve:
     """Restore the middle of a picture again and again, without rounding in between."""
-    height, width = picture.shape[:2]
-    top, left = max(0, height - SIDE) // 2, max(0, width - SIDE) // 2
-    part = picture[top : top + SIDE, left : left + SIDE]
-    given = np.divide(part, 255, dtype=np.float32)
+    given = np.divide(middle(picture), 255, dtype=np.float32)
     passes: list[NDArray[np.float32]] = []
     for number in range(PASSES):
         advance((number, PASSES), "Repeating", unit="passes")
@@ -72,12 +68,17 @@ def draw(curves: Mapping[str, RepeatCurve]) -> bytes:
         return encode(figure, "svg")
 
 
-def show(curves: Mapping[str, RepeatCurve]) -> str:
-    """Draw the curves, and say in words where they end."""
+def show(curves: Mapping[str, RepeatCurve], where: str) -> str:
+    """Draw the curves, and say in words where they end.
+
+    Args:
+        curves: By what sets them apart.
+        where: Which part of the picture they were measured on, in words.
+    """
     ends = "; ".join(f"{label}: {curve.change[-1]:.2f}" for label, curve in curves.items())
     words = (
-        f"{PASSES} passes, on the {SIDE} x {SIDE} pixels in the middle. Mean change from the first "
-        f"to the last, in grey levels: {ends}."
+        f"{PASSES} passes. Mean change from the first to the last, {where}, in grey levels of 255: "
+        f"{ends}."
     )
     uri = f"data:image/svg+xml;base64,{base64.b64encode(draw(curves)).decode()}"
     return (

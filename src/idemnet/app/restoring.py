@@ -7,8 +7,8 @@ from html import escape
 from pathlib import Path
 from tempfile import mkdtemp
 
-from idemnet.datasets.images import open_image
-from idemnet.datasets.photo import decode_photo, encode_photo, to_eight_bits
+from idemnet.datasets.images import encode_png, open_image
+from idemnet.datasets.photo import decode_photo, encode_photo, result_name, to_eight_bits
 from idemnet.errors import BadInputError
 from idemnet.imaging.metrics import mean_change
 from idemnet.photos import Photo
@@ -21,6 +21,9 @@ MAX_MEGAPIXELS = 24
 """A network on two cores needs a minute or more for so many; `idemnet restore` takes any size."""
 SHARPER = ((2048, 95), (1280, 95), *RUNGS)
 """Longest side and quality of the pictures that are laid over each other, tried in turn."""
+SIDE = 256
+"""Of the part in the picture's middle that changes are measured on: restoring all of it as often as
+the repeat curve asks for would take too long, and only numbers of one part can be compared."""
 TALLEST = 620
 """Of these pictures, in pixels of the page."""
 
@@ -32,7 +35,7 @@ def read_photo(path: Path) -> Photo:
         BadInputError: If it is too large, or no picture that can be given back as it was.
     """
     data = path.read_bytes()
-    header = open_image(io.BytesIO(data), path.name, deep=True)
+    header = open_image(io.BytesIO(data), path.name, for_photo=True)
     megapixels = header.width * header.height / 1e6
     if megapixels > MAX_MEGAPIXELS:
         raise BadInputError(
@@ -59,11 +62,34 @@ def restore_photo(
     return replace(photo, pixels=pixels), steps
 
 
+def middle(picture: Image) -> Image:
+    """Cut out the part in the middle by which the page measures changes, at most SIDE x SIDE."""
+    height, width = picture.shape[:2]
+    top, left = max(0, height - SIDE) // 2, max(0, width - SIDE) // 2
+    return picture[top : top + SIDE, left : left + SIDE]
+
+
+def name_middle(picture: Image) -> str:
+    """Say in words which part of a picture `middle` cuts out."""
+    part = middle(picture)
+    if part.shape == picture.shape:
+        return "on the whole picture"
+    height, width = part.shape[:2]
+    return f"on the {width} x {height} pixels in the middle"
+
+
 def write_result(photo: Photo, original: Path) -> Path:
     """Write a picture in the format that it came in, in a folder of its own beside it."""
     folder = Path(mkdtemp(dir=original.parent))
-    path = folder / f"{original.stem}_restored{original.suffix}"
-    path.write_bytes(encode_photo(photo, original.suffix))
+    name = Path(result_name(original))
+    path = folder / f"{name.stem}_restored{name.suffix}"
+    path.write_bytes(encode_photo(photo, path.suffix))
+    return path
+
+
+def write_view(picture: Image, path: Path) -> Path:
+    """Write what is seen of a picture, every pixel, as a file for the browser."""
+    path.write_bytes(encode_png(picture))
     return path
 
 
@@ -86,25 +112,40 @@ def show_difference(before: Image, after: Image) -> str:
     changed, times = difference(before, after)
     view = shrink(changed)
     [uri] = to_webp([view])
+    change = mean_change(middle(before), middle(after))
     words = (
-        f"{times} times magnified, grey where nothing changed; "
-        f"the mean change is {mean_change(before, after):.2f} of 255 grey levels"
+        f"{times} times magnified, grey where nothing changed. Mean change, "
+        f"{name_middle(before)}, in grey levels of 255: {change:.2f}."
     )
     return f"<figure>{_image(uri, view, words)}</figure>"
 
 
-def show_both(before: Image, after: Image) -> str:
-    """Lay two pictures over each other, with a border that mouse, finger and arrow keys move."""
+def show_both(before: Image, after: Image, whole: Sequence[str]) -> str:
+    """Lay two pictures over each other, with a border that mouse, finger and arrow keys move.
+
+    Args:
+        before: Picture on the left.
+        after: Picture on the right, of the same size.
+        whole: Addresses of the same two with every pixel, which are fetched for 100%.
+    """
     height, width = before.shape[:2]
     widest = min(max(2 * width, 320), round(TALLEST * width / height))
     left, right = to_webp([before, after], SHARPER)
     return (
-        f'<div class="stage" style="aspect-ratio: {width} / {height}; max-width: {widest}px">'
-        f'<img class="left" src="{left}" alt="before"><img class="right" src="{right}" alt="after">'
-        '<span class="corner left">before</span><span class="corner right">after</span>'
+        f'<div class="stage" data-width="{width}" data-height="{height}" '
+        f'style="aspect-ratio: {width} / {height}; max-width: {widest}px">'
+        '<div class="pan" tabindex="-1" aria-label="Both pictures"><div class="sheet">'
+        f"{_side('left', left, whole[0], 'before')}{_side('right', right, whole[1], 'after')}"
+        '</div></div><span class="corner left">before</span><span class="corner right">after</span>'
         '<input type="range" aria-label="Border between before and after">'
         '<span class="border" aria-hidden="true"></span></div>'
+        '<label class="zoom"><input type="checkbox" id="zoom">100%, pixel by pixel</label>'
     )
+
+
+def _side(side: str, uri: str, whole: str, words: str) -> str:
+    whole = escape(whole)
+    return f'<img class="{side}" src="{uri}" data-whole="{whole}" alt="{words}" draggable="false">'
 
 
 def show_picture(photo: Photo, name: str) -> str:

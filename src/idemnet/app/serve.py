@@ -1,10 +1,13 @@
-"""Serving the page: on this computer only, silent to the outside, leaving nothing behind."""
+"""Serving the page: on this computer unless asked otherwise, asking nobody, leaving nothing."""
 
 import os
 import signal
+import socket
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from importlib.resources import files
+from ipaddress import IPv4Address
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,14 +23,26 @@ from idemnet.tasks import TASKS
 HOST = "127.0.0.1"
 
 
-def serve(compare: str | None, port: int | None) -> None:
+def serve(
+    weights: str | None = None,
+    compare: str | None = None,
+    host: str = HOST,
+    port: int | None = None,
+) -> None:
     """Serve the page until somebody ends the program.
 
+    Args:
+        weights: To use for their task, instead of its own.
+        compare: Weights whose repeat curve is drawn beside.
+        host: Address or name of this computer to listen on.
+        port: Where to listen; the first free one from 7860 on if None.
+
     Raises:
-        BadInputError: If there are no such weights to compare with, or the port is taken.
+        BadInputError: If there are no such weights, the host is not this computer's, or the port
+            is taken.
     """
     keep_freed(TILES)
-    restorers = load_restorers()
+    restorers = load_restorers(weights)
     compared = None if compare is None else Restorer.load(compare)
     if compared is not None and compared.card["task"] not in restorers:
         raise BadInputError(f"there are no weights for '{compared.card['task']}' to compare with")
@@ -35,7 +50,7 @@ def serve(compare: str | None, port: int | None) -> None:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.default_int_handler)
     with suppress(KeyboardInterrupt), TemporaryDirectory(prefix="idemnet-app-") as folder:
-        _serve(restorers, compared, port, Path(folder))
+        _serve(restorers, compared, host, port, Path(folder))
     # A thread that is still restoring would hold up the interpreter's end, or crash it.
     os._exit(0)
 
@@ -44,25 +59,60 @@ def _read(name: str) -> str:
     return (files("idemnet") / name).read_text(encoding="utf-8")
 
 
-def load_restorers() -> dict[str, Restorer]:
-    """Load the weights of every task that has some; some are shipped."""
+def find_address(host: str) -> IPv4Address:
+    """Return the address that a name or number of this computer stands for.
+
+    Raises:
+        BadInputError: If it is not one of this computer's, or not of IPv4.
+    """
+    try:
+        address = socket.gethostbyname(host)
+        with socket.socket() as free:
+            free.bind((address, 0))
+    except OSError as error:
+        raise BadInputError(
+            f"--host {host}: not an IPv4 address or name of this computer; 0.0.0.0 is all of them"
+        ) from error
+    return IPv4Address(address)
+
+
+def load_restorers(weights: str | None = None) -> dict[str, Restorer]:
+    """Load the weights of every task that has some, those given first; some are shipped.
+
+    Raises:
+        BadInputError: If there are no such weights, or they are for a task that is unknown.
+    """
     restorers = {}
+    if weights is not None:
+        given = Restorer.load(weights)
+        task = given.card["task"]
+        if task not in TASKS:
+            raise BadInputError(f"{weights}: the weights are for an unknown task, '{task}'")
+        restorers[task] = given
     for task in TASKS:
-        with suppress(BadInputError):
-            restorers[task] = Restorer.load(find_weights(task))
+        if task not in restorers:
+            with suppress(BadInputError):
+                own = Restorer.load(find_weights(task))
+                # Cards of those trained here do not say so.
+                restorers[task] = replace(own, card={"dataset": "builtin", **own.card})
     return restorers
 
 
 def _serve(
-    restorers: dict[str, Restorer], compared: Restorer | None, port: int | None, folder: Path
+    restorers: dict[str, Restorer],
+    compared: Restorer | None,
+    host: str,
+    port: int | None,
+    folder: Path,
 ) -> None:
+    address = find_address(host)
     samples = folder / "samples"
     samples.mkdir()
     # gradio reads these when it is imported.
     os.environ["GRADIO_TEMP_DIR"] = str(folder)
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     # It asks its own server whether it is there, which no proxy would know.
-    os.environ["NO_PROXY"] = f"{HOST},{os.environ.get('NO_PROXY', '')}"
+    os.environ["NO_PROXY"] = f"{HOST},{host},localhost,{os.environ.get('NO_PROXY', '')}"
     from starlette.middleware import Middleware  # noqa: PLC0415
     from starlette.middleware.trustedhost import TrustedHostMiddleware  # noqa: PLC0415
 
@@ -70,10 +120,13 @@ def _serve(
     from idemnet.app.restoring import MAX_MEGABYTES  # noqa: PLC0415
     from idemnet.app.theme import THEME  # noqa: PLC0415
 
-    page = Page(restorers, compared, make_samples(samples, restorers)).blocks
+    computer = "this computer" if address.is_loopback else f"the computer '{socket.gethostname()}'"
+    page = Page(restorers, compared, make_samples(samples, restorers), computer).blocks
+    # Pages of other sites must not get here by a name of theirs that leads to this host.
+    names = ["*"] if address.is_unspecified else [host, str(address), HOST, "localhost"]
     try:
         page.launch(
-            server_name=HOST,
+            server_name=str(address),
             server_port=port,
             share=False,
             quiet=True,
@@ -84,15 +137,18 @@ def _serve(
             max_file_size=f"{MAX_MEGABYTES}mb",
             theme=THEME,
             css=_read("reporting/slider.css") + _read("app/page.css"),
-            # Pages of other sites must not get here by a name of theirs that leads to this host.
             app_kwargs={
-                "middleware": [
-                    Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])
-                ],
+                "middleware": [Middleware(TrustedHostMiddleware, allowed_hosts=names)],
                 "openapi_url": None,
             },
         )
     except OSError as error:
         raise BadInputError(f"port {port} is taken: give another one, or none") from error
+    if not address.is_loopback:
+        click.echo(
+            f"Warning: listening on {host}. Anyone on the network who can reach this computer can "
+            "use the page: there is no password, and no encryption.",
+            err=True,
+        )
     click.echo(f"The page is at {page.local_url} until you press Ctrl-C.")
     threading.Event().wait()

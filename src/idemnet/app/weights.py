@@ -12,12 +12,11 @@ from idemnet.tasks import TASKS
 def describe_weights(restorer: Restorer) -> str:
     """Say which weights are in use, in the words of their card."""
     card = restorer.card
-    # A task's own weights, starter or trained here, are of the built-in scenes.
-    dataset = card.get("dataset", "builtin")
+    dataset = card.get("dataset")
     facts = {
         "Task": words_of(card["task"]).title.lower(),
         "Network": f"{card['architecture']}, {card['parameters']:,} parameters",
-        "Trained on": name_of(dataset),
+        "Trained on": name_of(dataset) if dataset else "",
         "Constraint": _constraint(card),
         "PSNR on its validation patches": _scores(card),
     }

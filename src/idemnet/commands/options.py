@@ -39,9 +39,12 @@ def restorer_options(command: Command) -> Command:
 
 def load_restorer(task: str, weights: str | None, **how: Any) -> "Restorer":
     """Load the task's own weights, or others that are for this task."""
+    from idemnet.datasets.find_weights import find_weights  # noqa: PLC0415
+
+    path = find_weights(weights or task)  # an error need not wait until torch is imported
     from idemnet.restorer import Restorer  # noqa: PLC0415
 
-    restorer = Restorer.load(weights or task, **how)
+    restorer = Restorer.load(path, **how)
     if restorer.card["task"] != task:
         raise BadInputError(
             f"these weights are for task '{restorer.card['task']}', not '{task}': give --task"

@@ -1,5 +1,6 @@
 """`idemnet restore`."""
 
+import os
 from pathlib import Path
 
 import click
@@ -57,42 +58,56 @@ def restore(
 ) -> None:
     """Remove blur, haze or rain from pictures and videos.
 
-    INPUT is a picture (PNG, JPEG, TIFF, WebP, BMP) of any size, a video (mp4, mov, mkv, webm), a
-    folder of both, or a pattern. photo.jpg becomes photo_restored.jpg beside it, and a folder
-    FOLDER_restored with the same files below.
+    INPUT is a picture (PNG, JPEG, TIFF, WebP, BMP, HEIC, AVIF, GIF) of any size, a video (mp4, mov,
+    mkv, webm), a folder of both, or a pattern. photo.jpg becomes photo_restored.jpg beside it, and
+    a folder FOLDER_restored with the same files below.
 
     \b
       idemnet restore photo.jpg
       idemnet restore holiday/ -o mended/
       idemnet restore "scans/*.tif" --task dehaze
 
-    Bit depth, transparency, metadata and colour profile are kept, and a video's sound and timing.
-    Inputs are never written to, results that are there are left alone, and a video that was
-    interrupted goes on where it was. A file that cannot be restored is named at the end, with exit
-    code 1; the others are done.
+    Format, bit depth, transparency, metadata and colour profile are kept, and a video's sound and
+    timing. What is not kept is said: HEIC and AVIF have 8 bits, CMYK becomes RGB, and of a GIF the
+    first frame becomes a PNG.
+
+    Results of earlier runs are never inputs: NAME_restored beside NAME, what lies in
+    FOLDER_restored and has its source in FOLDER, and what a run with --output wrote (the hidden
+    file .idemnet_results in that folder lists it). To restore a result again, copy it under another
+    name.
+
+    Inputs are never written to, existing results are skipped, and a video that was interrupted
+    resumes where it was. A file that cannot be restored is named at the end, with exit code 1; the
+    others are done.
     """  # noqa: D301 - \b tells click to keep the lines
-    from idemnet.errands import plan_errands  # noqa: PLC0415
+    from idemnet.errands import EXISTING, describe, plan_errands  # noqa: PLC0415
 
     if explain and passes > 1:
         raise click.UsageError("--explain looks at one pass: leave out --passes.")
     errands = plan_errands(inputs, output)
-    todo = [errand for errand in errands if force or not errand.target.exists()]
-    if len(todo) < len(errands):
-        click.echo(f"left alone, as they are there: {len(errands) - len(todo)} (see --force)")
+    todo = [errand for errand in errands.todo if force or not errand.target.exists()]
+    if existing := len(errands.todo) - len(todo):
+        errands.skipped[EXISTING] = existing
+    if errands.skipped:
+        click.echo(f"skipped {describe(errands.skipped)}")
+    if explain and (videos := [errand for errand in todo if errand.is_video]):
+        raise click.UsageError(f"--explain is for pictures: {videos[0].source} is a video.")
     if not todo:
         return
-    from idemnet.datasets.clip import name_loss  # noqa: PLC0415
     from idemnet.machine import SMALL, TILES, keep_freed  # noqa: PLC0415
-    from idemnet.restore_files import restore_files  # noqa: PLC0415
 
     keep_freed(TILES if memory is None else SMALL)
     restorer = load_restorer(task, weights, passes=passes, memory=memory, device=device)
+    from idemnet.datasets.clip import name_loss  # noqa: PLC0415
+    from idemnet.restore_files import restore_files  # noqa: PLC0415
+
     for errand in todo:
         if errand.is_video and (loss := name_loss(errand.source, errand.target)):
             click.echo(loss)
     failures = restore_files(todo, restorer, click.echo, explained=explain)
     if len(todo) > 1:
-        click.echo(f"{len(todo) - len(failures)} of {len(todo)} restored")
+        folder = os.path.commonpath([errand.target.parent for errand in todo]) or "."
+        click.echo(f"{len(todo) - len(failures)} of {len(todo)} restored, in {folder}")
     for failure in failures:
         click.echo(f"Error: {failure}", err=True)
     if failures:

@@ -9,6 +9,7 @@ import io
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -63,12 +64,25 @@ PARTS = "nut"
 
 
 def count_frames(path: Path) -> int:
-    """Give the number of frames, as far as it can be known without decoding them."""
-    with av.open(str(path)) as container:
+    """Return the number of frames, as far as it can be known without decoding them.
+
+    Raises:
+        BadInputError: If it cannot be read.
+    """
+    with _naming(path), av.open(str(path)) as container:
         stream = _video_of(container, path)
         if stream.frames:
             return int(stream.frames)
         return sum(packet.size > 0 for packet in container.demux(stream))
+
+
+@contextmanager
+def _naming(source: Path) -> Iterator[None]:
+    """Have errors of the decoder name the video."""
+    try:
+        yield
+    except av.FFmpegError as error:
+        raise BadInputError(f"{source}: cannot be restored as a video ({error})") from error
 
 
 def name_loss(source: Path, target: Path) -> str:
@@ -112,15 +126,13 @@ def restore_clip(
     """
     parts = target.with_name(f".{target.name}.parts")
     _claim(parts, f"{hash_file(source)} {made_with}")
-    try:
+    joined = parts / f"joined{target.suffix}"
+    with _naming(source):
         with av.open(str(source)) as container:
-            _refuse_sound(container, source, parts / f"joined{target.suffix}")
+            _refuse_sound(container, source, joined)
             frames = container.decode(_video_of(container, source))
             _restore_frames(frames, parts, restore, target.suffix.lower(), advance)
-        joined = parts / f"joined{target.suffix}"
         _join(sorted(parts.glob(f"*.{PARTS}")), source, joined)
-    except av.FFmpegError as error:
-        raise BadInputError(f"{source}: cannot be restored as a video ({error})") from error
     joined.replace(target)
     shutil.rmtree(parts)
 
@@ -222,7 +234,7 @@ def _join(parts: list[Path], source: Path, joined: Path) -> None:
             stream.index: container.add_stream_from_template(stream)
             for stream in original.streams.audio
         }
-        packets = [_packets(parts, video)]
+        packets = [_packets(parts, video, _last_duration(source))]
         if sounds:
             packets.append(_sound(original, sounds))
         for _, packet in heapq.merge(*packets, key=lambda timed: timed[0]):
@@ -231,13 +243,38 @@ def _join(parts: list[Path], source: Path, joined: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _packets(parts: list[Path], stream: Any) -> Iterator[tuple[float, Any]]:
+def _packets(parts: list[Path], stream: Any, last: float) -> Iterator[tuple[float, Any]]:
+    """Read the frames of all parts; each is shown until the next one, and the last for `last`."""
+    held: Any = None
     for part in parts:
         with av.open(str(part)) as container:
             for packet in container.demux(video=0):
-                if packet.dts is not None:
-                    packet.stream = stream
-                    yield float(packet.dts * packet.time_base), packet
+                if packet.dts is None or packet.pts is None:
+                    continue
+                if held is not None:
+                    held.duration = round(
+                        (packet.pts * packet.time_base - held.pts * held.time_base) / held.time_base
+                    )
+                    yield float(held.dts * held.time_base), held
+                packet.stream = stream
+                held = packet
+    held.duration = round(last / held.time_base)
+    yield float(held.dts * held.time_base), held
+
+
+def _last_duration(source: Path) -> float:
+    """Return the seconds for which a video shows its last frame, as its container says."""
+    with av.open(str(source)) as container:
+        stream = _video_of(container, source)
+        count, last, duration = 0, 0, 0
+        for packet in container.demux(stream):
+            if packet.pts is not None:
+                count += 1
+                last, duration = max((last, duration), (packet.pts, packet.duration or 0))
+        if stream.duration and count >= stream.frames:  # else it is cut off
+            # Packets' own durations are from one to the next in the order of decoding.
+            duration = (stream.start_time or 0) + stream.duration - last
+        return max(0.0, float(duration * stream.time_base))
 
 
 def _sound(original: Any, streams: dict[int, Any]) -> Iterator[tuple[float, Any]]:

@@ -1,11 +1,14 @@
 """Weights by whatever a person calls them: a task, a path, a model in MLflow."""
 
+import atexit
 import re
+import shutil
+import tempfile
 from importlib.resources import files
 from pathlib import Path
 
 from idemnet.errors import BadInputError
-from idemnet.models.packing import WEIGHTS
+from idemnet.packing import WEIGHTS
 from idemnet.tasks import TASKS
 
 MLFLOW = re.compile(r"mlflow:(?P<name>[^@]+)@(?P<alias>.+)")
@@ -24,9 +27,7 @@ def find_weights(name: str | Path) -> Path:
     path = Path(name).expanduser()
     path = path / WEIGHTS if path.is_dir() else path
     if not path.is_file():
-        raise BadInputError(
-            f"{path}: is not there; weights are a task, a path, or mlflow:NAME@ALIAS"
-        )
+        raise BadInputError(f"{path}: not found; weights are a task, a path, or mlflow:NAME@ALIAS")
     return path
 
 
@@ -57,19 +58,47 @@ def _of_task(task: str) -> Path:
 
 
 def _of_mlflow(name: str, alias: str) -> Path:
-    """Fetch a registered model's files, from MLFLOW_TRACKING_URI or the project's own store."""
-    from idemnet.datasets.mlflow_store import configure  # noqa: PLC0415  # MLflow takes seconds
-    from idemnet.datasets.mlflow_uri import tracking_uri  # noqa: PLC0415
+    """Fetch a registered model's files, from MLFLOW_TRACKING_URI or the project's own store.
+
+    Raises:
+        BadInputError: If there is no such model or store; says where it was looked for.
+    """
+    from idemnet.datasets.mlflow_store import configure, follow_move  # noqa: PLC0415
+    from idemnet.datasets.mlflow_uri import (  # noqa: PLC0415
+        SQLITE,
+        explain,
+        sqlite_path,
+        tracking_uri,
+        without_secrets,
+    )
     from idemnet.datasets.tracking import project_root  # noqa: PLC0415
 
+    wanted = f"mlflow:{name}@{alias}"
     configure(patience=30)
     uri = tracking_uri("", project_root(Path.cwd()))
+    if uri.startswith(SQLITE) and not sqlite_path(uri).is_file():  # MLflow would create it
+        raise BadInputError(
+            f"{wanted}: no MLflow store at {sqlite_path(uri)}: run this in the project's folder, "
+            "or set MLFLOW_TRACKING_URI"
+        )
+    follow_move(uri)
     from mlflow import MlflowClient, MlflowException  # noqa: PLC0415
     from mlflow.artifacts import download_artifacts  # noqa: PLC0415
 
     try:
         version = MlflowClient(uri, uri).get_model_version_by_alias(name, alias)
-        place = download_artifacts(artifact_uri=f"{version.source}/artifacts", tracking_uri=uri)
-    except MlflowException as error:
-        raise BadInputError(f"mlflow:{name}@{alias}: {error.message}") from error
+        place = download_artifacts(
+            artifact_uri=f"{version.source}/artifacts", dst_path=_until_exit(), tracking_uri=uri
+        )
+    except (MlflowException, OSError) as error:
+        raise BadInputError(
+            f"{wanted}: not found in {without_secrets(uri)} ({explain(error, uri)})"
+        ) from error
     return Path(place) / WEIGHTS
+
+
+def _until_exit() -> str:
+    """Make a folder that is deleted when the program ends; MLflow's own would stay."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

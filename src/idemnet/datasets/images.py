@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -41,6 +42,15 @@ FORMATS = {
     ".tiff": "TIFF",
     ".bmp": "BMP",
 }
+"""What data sets may hold, by suffix: nothing else is decoded."""
+PHOTO_FORMATS = FORMATS | {
+    ".heic": "HEIF",
+    ".heif": "HEIF",
+    ".hif": "HEIF",
+    ".avif": "AVIF",
+    ".gif": "GIF",
+}
+"""What people want restored: also what would lose something in a data set."""
 MAX_PIXELS = 128_000_000
 PNG_START = b"\x89PNG\r\n\x1a\n"
 PNG_UP = 2
@@ -76,17 +86,29 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
-def open_image(file: BinaryIO, name: str, *, deep: bool = False) -> PillowImage.Image:
-    """Read the header and refuse what must not be decoded; `deep`: 16-bit colour may be."""
+def open_image(file: BinaryIO, name: str, *, for_photo: bool = False) -> PillowImage.Image:
+    """Read the header and reject what must not be decoded.
+
+    Args:
+        file: The image's bytes.
+        name: Its file's name; the suffix says which format it must have.
+        for_photo: Whether 16-bit colour and `PHOTO_FORMATS` are accepted.
+
+    Raises:
+        BadInputError: If it is rejected.
+    """
     head = file.read(26)
     file.seek(0)
     suffix = Path(name).suffix.lower()
-    if suffix not in FORMATS:
-        raise BadInputError(f"{name}: '{suffix}' is none of {', '.join(sorted(FORMATS))}")
+    formats = PHOTO_FORMATS if for_photo else FORMATS
+    if suffix not in formats:
+        raise BadInputError(f"{name}: '{suffix}' is none of {', '.join(sorted(formats))}")
+    if formats[suffix] == "HEIF":
+        register_heif()
     try:
-        image = PillowImage.open(file, formats=[FORMATS[suffix]])
+        image = PillowImage.open(file, formats=[formats[suffix]])
     except UnidentifiedImageError:
-        raise BadInputError(f"{name}: is not a {FORMATS[suffix]} image") from None
+        raise BadInputError(f"{name}: is not a {formats[suffix]} image") from None
     except Exception as error:  # of any kind: the bytes are anybody's
         raise BadInputError(f"{name}: cannot be read ({one_line(error)})") from error
     if image.width * image.height > MAX_PIXELS:
@@ -96,11 +118,19 @@ def open_image(file: BinaryIO, name: str, *, deep: bool = False) -> PillowImage.
     largest = max(image.width * image.height, TIFF_TILE_PIXELS)
     if not all(isinstance(side, int) for side in tile) or math.prod(tile) > largest:
         raise BadInputError(f"{name}: is corrupt, its tiles are larger than the picture")
-    if not deep and _has_deep_colour(image, head):
+    if not for_photo and _has_deep_colour(image, head):
         raise BadInputError(f"{name}: 16-bit colour is not supported, convert it to 8 bits")
     if image.mode.startswith("I;16") and _tiff_tag(image, TIFF_PHOTOMETRIC) == TIFF_WHITE_IS_ZERO:
         raise BadInputError(f"{name}: 16 bits of which 0 is white are not supported")
     return image
+
+
+@cache
+def register_heif() -> None:
+    """Have Pillow read and write HEIF; what lies beside the picture in a file is not looked at."""
+    from pillow_heif import register_heif_opener  # noqa: PLC0415
+
+    register_heif_opener(thumbnails=False, depth_images=False, aux_images=False)
 
 
 def _has_deep_colour(image: PillowImage.Image, head: bytes) -> bool:
@@ -125,13 +155,13 @@ def decode_image(data: bytes, name: str) -> Image:
         return to_rgb(ImageOps.exif_transpose(image), name)
 
 
-def load_image(data: bytes, name: str, *, deep: bool = False) -> PillowImage.Image:
+def load_image(data: bytes, name: str, *, for_photo: bool = False) -> PillowImage.Image:
     """Decode a file's bytes with Pillow, all of them.
 
     Raises:
         BadInputError: If they are cut, corrupt, or must not be decoded.
     """
-    image = open_image(io.BytesIO(data), name, deep=deep)
+    image = open_image(io.BytesIO(data), name, for_photo=for_photo)
     if _is_cut(data, str(image.format)):
         raise BadInputError(f"{name}: is cut off")
     with refusing_what_is_corrupt(name):

@@ -6,10 +6,11 @@ from pathlib import Path, PurePosixPath
 from idemnet.datasets.checksum import hash_file
 from idemnet.datasets.files import place_inside, shown, write_whole
 from idemnet.datasets.folder import Folder, PublishedDataset
-from idemnet.datasets.photo import PhotoFile, encode_photo
+from idemnet.datasets.images import PHOTO_FORMATS
+from idemnet.datasets.photo import PhotoFile, encode_photo, result_name
 from idemnet.datasets.pictures import pictures_below
 from idemnet.datasets.preview import ImagePreview, contact_sheet
-from idemnet.datasets.published import FileEntry, Manifest, publish, read_manifest
+from idemnet.datasets.published import FileEntry, Manifest, publish
 from idemnet.datasets.raw import image_files
 from idemnet.photos import Inbox, Photo
 from idemnet.recipes import Recipe
@@ -19,7 +20,11 @@ class InboxDataset(Folder):
     """Pictures that somebody has put into a folder, or below it."""
 
     def load(self) -> Inbox:
-        files = {path.as_posix(): self._folder / path for path in pictures_below(self._folder)}
+        found = pictures_below(self._folder, also=PHOTO_FORMATS)
+        files = {
+            path.with_name(result_name(self._folder / path)).as_posix(): self._folder / path
+            for path in found
+        }
         made_of = "".join(f"{name}\0{hash_file(path)}\n" for name, path in files.items())
         return Inbox(
             hashlib.sha256(made_of.encode()).hexdigest(),
@@ -35,7 +40,7 @@ class RestoredDataset(PublishedDataset[Manifest]):
     """What `restore` publishes: pictures with the names, formats and metadata they came with."""
 
     def load(self) -> Manifest:
-        return read_manifest(self._folder)
+        return self.read_manifest()
 
     def save(self, data: Recipe) -> None:
         publish(self._folder, data, _write)

@@ -16,7 +16,7 @@ from idemnet.datasets.weights import write_weights
 from idemnet.errors import BadInputError
 from idemnet.models.cost import count_parameters
 from idemnet.models.dmphn import DMPHN, released_names
-from idemnet.models.packing import CARD, HISTORY, WEIGHTS
+from idemnet.packing import CARD, HISTORY, WEIGHTS
 from idemnet.recipes import TrainedModel
 
 
@@ -71,7 +71,7 @@ def _count_stacks(folder: Path) -> int:
 
 def _read(path: Path) -> bytes:
     if not path.is_file():
-        raise BadInputError(f"{shown(path)}: is not there")
+        raise BadInputError(f"{shown(path)}: not found")
     return path.read_bytes()
 
 

@@ -6,14 +6,21 @@
 | 16 bits, colour or grey (PNG, TIFF) | itself, at full depth | itself, 16 bits |
 | transparency | its colours; transparency stays as it is | itself |
 | palette, black and white | colours | full colour |
-| CMYK, float, several pages | refused | |
+| CMYK | RGB, by its colour profile if it has one | RGB (sRGB) |
+| HEIC and AVIF | 8 bits, also where it has more | itself |
+| GIF | its first frame | PNG |
+| multi-picture JPEG | its first picture | itself |
+| float, several pages | rejected | |
 
-EXIF orientation is applied, and the tag then says so; all other metadata is kept.
+EXIF orientation is applied, and the tag then says so; all other metadata is kept. What is lost is
+noted in `Photo.losses`.
 """
 
 import io
 import zlib
-from dataclasses import dataclass
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,18 +29,19 @@ import numpy as np
 import psutil
 import tifffile
 from numpy.typing import NDArray
-from PIL import ExifTags
+from PIL import ExifTags, ImageCms
 from PIL import Image as PillowImage
 from PIL.TiffImagePlugin import TiffImageFile
 
 from idemnet.datasets.images import (
-    FORMATS,
+    PHOTO_FORMATS,
     PNG_START,
     encode_png,
     load_image,
     open_image,
     png_chunk,
     refusing_what_is_corrupt,
+    register_heif,
 )
 from idemnet.errors import BadInputError
 from idemnet.photos import Metadata, Photo
@@ -43,10 +51,11 @@ DEEP = {"PNG", "TIFF"}
 COPIES = 9
 """Of its pixels that are in memory at most while a picture is decoded, or encoded beside the one
 that it was restored from; measured, of noise, in every format: 3.4 to 8.3."""
-COPIES_OF_WEBP = 14
-"""The same of WebP; measured: 12.7."""
+MORE_COPIES = {"WEBP": 14, "AVIF": 19, "HEIF": 19}
+"""The same of formats that take more; measured: 12.7, 17.6 and 17.2."""
 OPAQUE = {"JPEG", "BMP"}
 """Formats without transparency."""
+WITHOUT_DPI = {"WEBP", "AVIF", "HEIF"}
 PICTURE_CHUNKS = {b"tRNS", b"IDAT", b"IEND"}
 """Of a PNG of 16 bits, beside its header."""
 UPRIGHT = 1
@@ -57,9 +66,20 @@ LAYOUT_TAGS = {
     323, 324, 325, 338, 339, 34675,
 }  # fmt: skip
 """Of a TIFF file: sizes, strips, compression, resolution and profile, which are written anew."""
+FIRST_OF_MANY = {"GIF": "frames", "MPO": "pictures"}
+"""Formats of which the first picture is what people mean, and what the others are called."""
+RESULT_SUFFIXES = {".gif": ".png"}
+"""Suffixes of formats that are read and not written: they hold no more than 256 colours."""
+WRITTEN_FORMATS = {
+    suffix: kind for suffix, kind in PHOTO_FORMATS.items() if suffix not in RESULT_SUFFIXES
+}
+PLAIN_PRIMARIES, HDR_TRANSFERS = (1, 2), (16, 18)
+"""Codes of ISO 23091-2: primaries of sRGB, or unspecified; PQ and HLG."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "JPEG": {"quality": 95, "subsampling": 0},
     "WEBP": {"quality": 95},
+    "AVIF": {"quality": 95, "subsampling": "4:4:4", "speed": 8},  # a quarter of the default's time
+    "HEIF": {"quality": 95, "enc_params": {"preset": "ultrafast"}},  # a fifth, as good
     "TIFF": {"compression": "tiff_lzw"},
 }
 """For writing: what is restored should not be lost again."""
@@ -84,6 +104,18 @@ class PhotoFile:
         return decode_photo(self.path.read_bytes(), str(self.path))
 
 
+def result_name(path: Path) -> str:
+    """Return the name that a picture's result has: its own, or one of a format that is written.
+
+    a.gif becomes a.png, and a.gif.png where a.png lies beside it.
+    """
+    suffix = RESULT_SUFFIXES.get(path.suffix.lower())
+    if suffix is None:
+        return path.name
+    taken = path.with_suffix(suffix).exists()
+    return f"{path.name}{suffix}" if taken else f"{path.stem}{suffix}"
+
+
 def refuse_too_large(path: Path, memory: int) -> None:
     """Look at a picture's header only, and refuse it if decoding or encoding it takes too much.
 
@@ -91,11 +123,11 @@ def refuse_too_large(path: Path, memory: int) -> None:
         BadInputError: If it does.
     """
     with path.open("rb") as file:
-        image = open_image(file, str(path), deep=True)
+        image = open_image(file, str(path), for_photo=True)
         deep = image.mode.startswith("I") or _sample_bits(image, file) > 8
         channels = 4 if image.has_transparency_data else 3
     size = image.width * image.height * channels * (2 if deep else 1)
-    copies = COPIES_OF_WEBP if image.format == "WEBP" else COPIES
+    copies = MORE_COPIES.get(str(image.format), COPIES)
     needed = psutil.Process().memory_info().rss + copies * size
     if needed > memory:
         raise BadInputError(
@@ -120,22 +152,78 @@ def decode_photo(data: bytes, name: str) -> Photo:
     Raises:
         BadInputError: If it is cut, corrupt, or of a kind that cannot be given back as it was.
     """
-    image = load_image(data, name, deep=True)
+    image = load_image(data, name, for_photo=True)
     with refusing_what_is_corrupt(name):
-        pages = getattr(image, "n_frames", 1)
-        if pages > 1:
-            raise BadInputError(f"{name}: has {pages} pages, give one picture at a time")
+        losses = _losses(image, data, name)
         exif = image.getexif()
         turn = exif.get(ExifTags.Base.Orientation, UPRIGHT)
         metadata = Metadata(
             exif=_upright(exif),
             icc=image.info.get("icc_profile"),
             dpi=image.info.get("dpi"),
+            nclx=image.info.get("nclx_profile"),
         )
         values = _decode_deep(data, image, name)
+        if values is None and image.mode == "CMYK":
+            image = _from_cmyk(image, metadata.icc)
+            metadata = replace(metadata, icc=None)
         if values is None:
             values = _decode_to_eight_bits(image, name)
-        return _photo(_turn(values, turn), metadata)
+        return replace(_photo(_turn(values, turn), metadata), losses=losses)
+
+
+def _losses(image: PillowImage.Image, data: bytes, name: str) -> tuple[str, ...]:
+    """Describe what of a picture is not kept.
+
+    Raises:
+        BadInputError: If it is one of several pages.
+    """
+    losses = []
+    pages = getattr(image, "n_frames", 1)
+    if pages > 1:
+        if image.format not in FIRST_OF_MANY:
+            raise BadInputError(f"{name}: has {pages} pages, give one picture at a time")
+        losses.append(f"the first of {pages} {FIRST_OF_MANY[image.format]} is restored")
+    if image.mode == "CMYK":
+        losses.append("CMYK becomes RGB")
+    if image.format in ("AVIF", "HEIF"):
+        bits = image.info.get("bit_depth") or _av1_bits(data)
+        if bits > 8:
+            losses.append(f"{bits} bits become 8")
+    if image.format == "AVIF" and "icc_profile" not in image.info and _has_other_colours(data):
+        losses.append("its colour space (nclx) is not kept")
+    return tuple(losses)
+
+
+def _av1_bits(data: bytes) -> int:
+    """Read the depth of an AVIF, which Pillow does not tell, from its decoder configuration."""
+    at = data.find(b"av1C") + 6
+    flags = data[at] if 6 <= at < len(data) else 0
+    return (12 if flags & 0x20 else 10) if flags & 0x40 else 8
+
+
+def _has_other_colours(data: bytes) -> bool:
+    """Tell whether an AVIF says that its colours are not those of sRGB."""
+    at = data.find(b"colrnclx")
+    primaries, transfer = (int.from_bytes(data[at + n : at + n + 2], "big") for n in (8, 10))
+    return at >= 0 and (primaries not in PLAIN_PRIMARIES or transfer in HDR_TRANSFERS)
+
+
+def _from_cmyk(image: PillowImage.Image, icc: bytes | None) -> PillowImage.Image:
+    """Convert to sRGB: by the picture's profile, or as Pillow does where it has none that fits."""
+    if icc:
+        with suppress(ImageCms.PyCMSError, OSError):
+            converted = ImageCms.profileToProfile(
+                image,
+                ImageCms.ImageCmsProfile(io.BytesIO(icc)),
+                ImageCms.createProfile("sRGB"),
+                renderingIntent=ImageCms.Intent.RELATIVE_COLORIMETRIC,
+                outputMode="RGB",
+                flags=ImageCms.Flags.BLACKPOINTCOMPENSATION,
+            )
+            assert converted is not None, "only conversion in place returns nothing"
+            return converted
+    return image.convert("RGB")
 
 
 def _decode_to_eight_bits(image: PillowImage.Image, name: str) -> NDArray[Any]:
@@ -159,6 +247,8 @@ def _decode_deep(data: bytes, image: PillowImage.Image, name: str) -> NDArray[An
         raise BadInputError(f"{name}: colours one after the other are not supported")
     if "transparency" in image.info:
         raise BadInputError(f"{name}: a transparent colour in 16 bits is not supported")
+    if image.mode == "CMYK":
+        raise BadInputError(f"{name}: CMYK in 16 bits is not supported, convert it to RGB")
     plain = _without_extras(data, name) if image.format == "PNG" else data
     found = cv2.imdecode(np.frombuffer(plain, np.uint8), cv2.IMREAD_UNCHANGED)
     if found is None:
@@ -218,28 +308,41 @@ def _upright(exif: PillowImage.Exif) -> bytes | None:
     return exif.tobytes()
 
 
+def to_pillow(photo: Photo) -> PillowImage.Image:
+    """Return a picture as Pillow's, of 8 bits, with its metadata in `info`."""
+    image = PillowImage.fromarray(_values(photo, deep=False, transparent=True))
+    metadata = photo.metadata
+    found = {"exif": metadata.exif, "icc_profile": metadata.icc, "dpi": metadata.dpi}
+    image.info.update({name: value for name, value in found.items() if value})
+    return image
+
+
 def encode_photo(photo: Photo, suffix: str) -> bytes:
     """Write a picture in the format that a file's suffix names.
 
-    Depth and transparency are kept where the format has them: 16 bits become 8 in JPEG and WebP,
-    and what is transparent lies on white in JPEG and BMP.
+    Depth and transparency are kept where the format has them: 16 bits become 8 except in PNG and
+    TIFF, and what is transparent lies on white in JPEG and BMP.
 
     Raises:
         BadInputError: If there is no such format.
     """
-    if suffix.lower() not in FORMATS:
-        raise BadInputError(f"'{suffix}' is none of {', '.join(sorted(FORMATS))}")
-    kind = FORMATS[suffix.lower()]
+    if suffix.lower() not in WRITTEN_FORMATS:
+        raise BadInputError(f"'{suffix}' is none of {', '.join(sorted(WRITTEN_FORMATS))}")
+    kind = WRITTEN_FORMATS[suffix.lower()]
     values = _values(photo, deep=kind in DEEP, transparent=kind not in OPAQUE)
     if kind == "PNG":
         return _encode_png(values, photo.metadata)
     if kind == "TIFF" and values.dtype == np.uint16:
         return _encode_tiff(values, photo)
-    options = dict(OPTIONS.get(kind, {}))
+    options = deepcopy(OPTIONS.get(kind, {}))  # pillow-heif changes what it is given
+    if kind == "HEIF":
+        register_heif()
+        if photo.metadata.nclx and not photo.metadata.icc:
+            options["nclx_profile"] = photo.metadata.nclx
     if kind != "BMP":
         found = {"exif": photo.metadata.exif, "icc_profile": photo.metadata.icc}
         options |= {name: value for name, value in found.items() if value}
-    if photo.metadata.dpi and kind != "WEBP":
+    if photo.metadata.dpi and kind not in WITHOUT_DPI:
         options["dpi"] = photo.metadata.dpi
     content = io.BytesIO()
     PillowImage.fromarray(values).save(content, kind, **options)

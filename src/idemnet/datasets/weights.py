@@ -7,15 +7,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-from safetensors.torch import load as load_tensors
-from torch import Tensor
+from safetensors import SafetensorError, deserialize
 
-from idemnet.datasets.files import shown, write_whole
+from idemnet.datasets.files import shown, some, write_whole
 from idemnet.datasets.folder import DatasetFolder
 from idemnet.datasets.published import move_into_place, remove_leftovers
 from idemnet.errors import BadInputError
-from idemnet.models.packing import CARD, HISTORY, WEIGHTS, pack
+from idemnet.packing import CARD, HISTORY, WEIGHTS, PackedWeights, pack
 from idemnet.recipes import TrainedModel
 
 logger = logging.getLogger(__name__)
@@ -25,8 +23,12 @@ class WeightsDataset(DatasetFolder):
     """What `train` publishes: weights.safetensors, card.json and history.json, together."""
 
     def load(self) -> TrainedModel:
-        weights, card = read_weights(self._folder / WEIGHTS)
-        history = json.loads((self._folder / HISTORY).read_bytes())
+        try:
+            weights, card = read_weights(self._folder / WEIGHTS)
+            history = _read_history(self._folder / HISTORY)
+        except BadInputError as error:
+            remedy = f"; make it again with: {self._made_by}" if self._made_by else ""
+            raise BadInputError(f"{error}{remedy}") from error
         return TrainedModel(weights, card, history)
 
     def save(self, data: TrainedModel) -> None:
@@ -39,12 +41,16 @@ class WeightsDataset(DatasetFolder):
 def write_weights(folder: Path, trained: TrainedModel) -> None:
     """Publish weights, card and history together, in place of the folder that was there."""
     files = pack(trained)
-    card = folder / CARD
     folder.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(folder)
-    if card.is_file() and card.read_bytes() == files[CARD]:
+    changed = [name for name, content in files.items() if _read(folder / name) != content]
+    if not changed:
         logger.info("%s: unchanged, nothing to do", shown(folder))
         return
+    if _training_of(folder, trained) == trained.card.get("fingerprint"):
+        logger.warning(
+            "%s: missing or changed: %s; making the folder again", shown(folder), some(changed)
+        )
     staging = folder.with_name(f".{folder.name}.new")
     staging.mkdir()
     try:
@@ -55,7 +61,32 @@ def write_weights(folder: Path, trained: TrainedModel) -> None:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def _training_of(folder: Path, trained: TrainedModel) -> Any:
+    """Return the fingerprint of the training that a folder is of; without a readable card, ours."""
+    if not folder.is_dir():
+        return None
+    try:
+        return json.loads((folder / CARD).read_bytes())["fingerprint"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return trained.card.get("fingerprint")
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _read_history(path: Path) -> list[dict[str, float]]:
+    try:
+        history: list[dict[str, float]] = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        raise BadInputError(f"{shown(path)}: missing or damaged") from None
+    return history
+
+
+def read_weights(path: Path) -> tuple[PackedWeights, dict[str, Any]]:
     """Read weights and the card beside them.
 
     Raises:
@@ -64,7 +95,7 @@ def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     card_path = path.with_name(CARD)
     for needed in (path, card_path):
         if not needed.is_file():
-            raise BadInputError(f"{shown(needed)}: is not there")
+            raise BadInputError(f"{shown(needed)}: not found")
     try:
         card: dict[str, Any] = json.loads(card_path.read_bytes())
         expected = card["sha256"]
@@ -77,6 +108,7 @@ def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             f"{shown(path)}: its sha256 is {found}, but its card was written for {expected}"
         )
     try:
-        return load_tensors(data), card
+        deserialize(data)  # type: ignore[no-untyped-call]
     except SafetensorError as error:
         raise BadInputError(f"{shown(path)}: is not a safetensors file ({error})") from error
+    return PackedWeights(data), card
