@@ -1,9 +1,14 @@
 # On a machine with python3 (3.11 or newer), make and git: `make run` or `make test`, nothing else.
 PYTHON ?= python3
 BIN := .venv/bin
+UNIT := $(addprefix tests/,imaging models evaluation reporting test_project.py) \
+  $(addprefix tests/training/test_,loss.py order.py schedule.py)
+
+# Each commit tries another order of tests, and the same one on every machine.
+SEED ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check slow faults bench clean
+.PHONY: help run test unit check slow faults bench fresh clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -12,7 +17,10 @@ run: .venv/installed  ## set up if needed, then the main job: kedro run --pipeli
 	$(BIN)/kedro run --pipeline=train_deblur
 
 test: .venv/installed check  ## set up if needed, then every check and test
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --randomly-seed=$(SEED)
+
+unit: .venv/installed  ## pure functions, networks, parameters, protocols, reporting: under a minute
+	$(BIN)/pytest $(UNIT) -k 'not compiled and not exported' -n 2 --dist worksteal
 
 check: .venv/installed  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .
@@ -31,6 +39,9 @@ faults: .venv/installed  ## every fault that is promised to do no harm, in full;
 bench: .venv/installed  ## the promises of speed and memory, measured; kept in docs/performance.md
 	$(BIN)/python docs/make_scale.py
 	$(BIN)/python benchmarks
+
+fresh:  ## README's two commands in a new clone, with an empty environment and no browser
+	tests/fresh.sh run test
 
 clean:  ## remove the environment and the caches; data stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

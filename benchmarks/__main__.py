@@ -30,6 +30,7 @@ SCRIPTS = (
     "evaluation",
     "scaling",
     "two_trainings",
+    "threads",
     "start_up",
     "cost_model",
 )

@@ -27,6 +27,7 @@ from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.errands import Errand, plan_errands
 from idemnet.imaging.scenes import render_frames
 from idemnet.machine import TILES, keep_freed
+from idemnet.models.tiling import TileDone, ignore_tiles
 from idemnet.restore_files import restore_files
 
 PICTURES, ROUNDS, WAIT = 50, 3, 0.1
@@ -35,7 +36,9 @@ PICTURES, ROUNDS, WAIT = 50, 3, 0.1
 class Waiting(Restorer):
     """A network on another device, for this machine: time that passes."""
 
-    def restore_pixels(self, pixels: NDArray[Any]) -> NDArray[Any]:
+    def restore_pixels(
+        self, pixels: NDArray[Any], tile_done: TileDone = ignore_tiles
+    ) -> NDArray[Any]:
         time.sleep(WAIT)
         return pixels
 
@@ -76,7 +79,7 @@ def wait_for_all() -> None:
 
 def measure(place: Path) -> tuple[list[float], list[float]]:
     make_pictures(place / "pictures", PICTURES)
-    errands = plan_errands([str(place / "pictures")], place / "restored")
+    errands = plan_errands([str(place / "pictures")], place / "restored").todo
     restorer = Restorer.load("deblur", device="cpu")
     waiting = Waiting(**{one.name: getattr(restorer, one.name) for one in fields(restorer)})
     restorer.restore_pixels(PhotoFile(errands[0].source)().pixels)  # the overlap is measured
@@ -125,7 +128,7 @@ if __name__ == "__main__":
     if sys.argv[1:]:
         restore(
             Restorer.load("deblur", device="cpu"),
-            plan_errands(sys.argv[1:], Path(f"{sys.argv[1]}_restored")),
+            plan_errands(sys.argv[1:], Path(f"{sys.argv[1]}_restored")).todo,
         )
     else:
         main()

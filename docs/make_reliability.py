@@ -32,12 +32,17 @@ class Outcome(NamedTuple):
     date: str
 
 
+def _place(case: Xml.Element) -> tuple[int, str]:
+    return int(case.get("line", 0)), case.get("name", "")
+
+
 def read_report(report: Path) -> dict[str, Outcome]:
     """Give what became of each file's tests, by its name."""
     outcomes: dict[str, Outcome] = {}
     for suite in Xml.parse(report).getroot().iter("testsuite"):  # noqa: S314 - our own file
         date = datetime.fromisoformat(suite.get("timestamp", "")).astimezone(UTC).date()
-        for case in suite.iter("testcase"):
+        # Tests run in random order; the page lists their figures as their file does.
+        for case in sorted(suite.iter("testcase"), key=_place):
             # A file that cannot be collected is itself the name of its error.
             place = case.get("classname") or case.get("name", "")
             name = place.rpartition(".")[2] + ".py"

@@ -225,7 +225,9 @@ the codec take of one core. Assumed:
 
 ## One crop of {CROP}x{CROP} in an update
 
-Two passes of six iterations, forward and backward, 32 bits.
+Two passes of six iterations, forward and backward, 32 bits: `--env=paper` computes in fp32, as the
+paper did (`mixed_precision: "off"`, which also turns TF32 off). With `mixed_precision: auto`
+convolutions compute in bfloat16, for which the rows of TF32 are a cautious estimate.
 
 | | arithmetic | bytes read and written | peak memory | of {BATCH} crops |
 |---|---|---|---|---|

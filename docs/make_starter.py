@@ -18,7 +18,7 @@ import numpy as np
 
 from idemnet import Restorer
 from idemnet.datasets.weights import read_weights
-from idemnet.models.packing import CARD, HISTORY, WEIGHTS, serialise
+from idemnet.packing import CARD, HISTORY, WEIGHTS, serialise
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent

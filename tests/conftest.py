@@ -1,5 +1,6 @@
 """Shared pieces: real pictures when they are there, and small projects to run commands in."""
 
+import logging
 import os
 import shutil
 import subprocess
@@ -7,8 +8,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import hypothesis
+import numpy as np
 import pytest
 import yaml
 from filelock import FileLock
@@ -25,6 +28,8 @@ if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4e9:
     # Everything is written durably, and MLflow's database takes a thousand writes to be made:
     # where nothing has to last, memory saves a third of the time.
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the program sets it (settings.py)
 
 hypothesis.settings.register_profile("patient", deadline=None)  # machines are busy at times
 hypothesis.settings.load_profile("patient")
@@ -71,6 +76,14 @@ def real() -> Path:
     return REAL
 
 
+LIST_IMPORTS = """
+import atexit, runpy, sys
+atexit.register(lambda: print("imported:", *sys.modules))
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
 class Project:
     """A copy of the project with small scenes, in which commands run as a person runs them."""
 
@@ -86,7 +99,6 @@ class Project:
             ".telemetry",
             "pyproject.toml",
             "dvc.yaml",
-            "params.yaml",
             ".dvcignore",
         ):
             source = REPOSITORY / name
@@ -118,6 +130,12 @@ class Project:
         )  # fmt: skip
         assert not check or result.returncode == 0, result.stdout + result.stderr
         return result
+
+    def run_and_list_imports(self, program: str, *options: str) -> tuple[str, set[str]]:
+        """Return what a command printed, and every module that it had imported at its end."""
+        command = (sys.executable, "-c", LIST_IMPORTS, str(BIN / program), *options)
+        output, _, modules = self.run(*command).stdout.rpartition("imported: ")
+        return output, set(modules.split())
 
     def start(self, *command: str) -> subprocess.Popen:
         return subprocess.Popen(
@@ -224,15 +242,14 @@ def place_of_tables(shared_by_workers: Path) -> None:
 
 
 @pytest.fixture
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of MLflow as in the program, but set here, since it would stay for other tests."""
+def patience() -> None:
+    """Configure MLflow as the program does, whatever this machine's environment says."""
     from idemnet.datasets import mlflow_store
 
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    for name in ("TIMEOUT", "MAX_RETRIES"):
-        monkeypatch.setenv(f"MLFLOW_HTTP_REQUEST_{name}", "x")
-        monkeypatch.delenv(f"MLFLOW_HTTP_REQUEST_{name}")
+    for name in ("TRACKING_URI", "HTTP_REQUEST_TIMEOUT", "HTTP_REQUEST_MAX_RETRIES"):
+        os.environ.pop(f"MLFLOW_{name}", None)
     mlflow_store.configure()
+    import mlflow  # noqa: F401  # takes seconds, which no wait in a test shall be for
 
 
 @pytest.fixture
@@ -250,15 +267,22 @@ def uri(database: Path) -> str:
     return f"sqlite:///{database}"
 
 
-@pytest.fixture
-def one_thread():
-    """Without threads, small tensors are computed sooner, and always in the same order."""
+@pytest.fixture(autouse=True)
+def same_in_any_order(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Begin every test with the same random numbers, one thread, and the environment unchanged.
+
+    Without threads, small tensors are computed sooner, and sums always in the same order. Importing
+    parts of Kedro configures logging, which would add records to `caplog`.
+    """
     import torch
 
-    before = torch.get_num_threads()
     torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    torch.manual_seed(0)
+    logging.getLogger("idemnet").setLevel(logging.NOTSET)
+    if hasattr(request.module, "RNG"):
+        request.module.RNG = np.random.default_rng(0)
+    with patch.dict(os.environ):
+        yield
 
 
 @pytest.fixture
@@ -279,3 +303,5 @@ def pytest_terminal_summary(terminalreporter) -> None:
         terminalreporter.write_line(f"{report.nodeid}: {reason}")
     if not skipped:
         terminalreporter.write_line("nothing was skipped")
+    seed = terminalreporter.config.getoption("randomly_seed", "none")
+    terminalreporter.write_line(f"order of tests: --randomly-seed={seed}")

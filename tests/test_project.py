@@ -9,6 +9,7 @@ import yaml
 from kedro.config import OmegaConfigLoader
 from kedro.io import DataCatalog
 
+from idemnet import versions
 from idemnet.data_parameters import SourceParameters
 from idemnet.evaluation.protocols import FITTING, check_fits
 from idemnet.parameters import EvaluateParameters, TrainParameters
@@ -20,7 +21,8 @@ from idemnet.tasks import TASKS
 from .conftest import REPOSITORY
 
 DVC = yaml.safe_load((REPOSITORY / "dvc.yaml").read_text())
-PARAMS = yaml.safe_load((REPOSITORY / "params.yaml").read_text())
+GLOBALS = yaml.safe_load((REPOSITORY / DVC["vars"][0]).read_text())
+VERSIONS = "src/idemnet/versions.py"
 STEPS = {name: stage for name, stage in DVC["stages"].items() if stage["foreach"] == "${dataset}"}
 
 
@@ -45,7 +47,7 @@ def test_every_stage_is_a_step_of_a_pipeline_with_its_path_in_the_catalog():
     pipelines = register_pipelines()
     catalog = DataCatalog.from_config(loader("base")["catalog"])
     for name, stage in STEPS.items():
-        for task, dataset in PARAMS["dataset"].items():
+        for task, dataset in GLOBALS["dataset"].items():
             command = stage["do"]["cmd"].replace("${key}", task)
             pipeline = pipelines[re.search(r"--pipeline=(\w+)", command)[1]]
             tagged = pipeline.only_nodes_with_tags(re.search(r"--tags=(\w+)", command)[1]).nodes
@@ -60,9 +62,10 @@ def test_every_stage_is_a_step_of_a_pipeline_with_its_path_in_the_catalog():
 
 
 def test_dvc_knows_every_study_and_its_task():
-    assert {name: one["task"] for name, one in PARAMS["study"].items()} == STUDIES
-    for one in PARAMS["study"].values():
-        assert one["data"] == f"{one['task']}/{PARAMS['dataset'][one['task']]}"
+    studies = DVC["stages"]["study"]["foreach"]
+    assert {name: one["task"] for name, one in studies.items()} == STUDIES
+    for one in studies.values():
+        assert one["data"] == f"{one['task']}/${{dataset.{one['task']}}}"
     stage = DVC["stages"]["study"]["do"]
     assert stage["cmd"] == "kedro run --env=${env} --pipeline=study_${key}"
     pipelines = register_pipelines()
@@ -79,20 +82,47 @@ def test_dvc_knows_every_study_and_its_task():
 @pytest.mark.parametrize("env", ["base", "paper"])
 def test_what_dvc_watches_is_said_in_every_environment(env, task):
     for stage in STEPS.values():
-        for watched in stage["do"].get("params", []):
+        for watched in stage["do"]["params"]:
+            if VERSIONS in watched:
+                continue
             [[path, [key]]] = watched.items()
             path = path.replace("${env}", env).replace("${key}", task)
             group, name = key.replace("${key}", task).split(".")
             assert name in yaml.safe_load((REPOSITORY / path).read_text())[group]
 
 
-def test_dvc_and_kedro_name_the_same_data_sets():
-    assert PARAMS["env"] == "base"
-    assert PARAMS["dataset"] == loader("base")["globals"]["dataset"]
-    assert set(PARAMS["dataset"]) == set(TASKS)
-    assert loader("paper")["globals"]["dataset"] == {
-        "deblur": "gopro", "dehaze": "reside", "derain": "rain13k",
-    }  # fmt: skip
+@pytest.mark.parametrize(
+    ("env", "dataset"),
+    [
+        ("base", {"deblur": "builtin", "dehaze": "builtin", "derain": "builtin"}),
+        ("paper", {"deblur": "gopro", "dehaze": "reside", "derain": "rain13k"}),
+    ],
+)
+def test_dvc_reads_environment_and_data_sets_from_conf(project, env, dataset):
+    """One line of dvc.yaml names the environment; the rest is said in conf/ alone."""
+    assert set(dataset) == set(TASKS)
+    assert loader(env)["globals"] == {"env": env, "dataset": dataset}
+    text = (REPOSITORY / "dvc.yaml").read_text()
+    assert text.count("conf/base/globals.yml") == 1
+    switched = text.replace("conf/base/globals.yml", f"conf/{env}/globals.yml")
+    (project.folder / "dvc.yaml").write_text(switched)
+    project.run("dvc", "init", "-q", "--no-scm")
+    listed = project.run("dvc", "stage", "list").stdout
+    for task, name in dataset.items():
+        assert re.search(rf"^download@{task} +Outputs data/01_raw/{task}/{name}$", listed, re.M)
+    planned = project.run("dvc", "repro", "--dry", "download").stdout
+    assert planned.count(f"kedro run --env={env} ") == len(TASKS)
+
+
+def test_dvc_tracks_versions_and_no_source_file():
+    """DVC and fingerprints detect changed code by the same numbers, so they cannot disagree."""
+    tracked = set()
+    for stage in DVC["stages"].values():
+        assert not [one for one in stage["do"].get("deps", []) if one.startswith("src/")]
+        [names] = [one[VERSIONS] for one in stage["do"]["params"] if VERSIONS in one]
+        tracked |= {name.partition(".")[0] for name in names}
+    assert tracked == {name for name in vars(versions) if name.isupper()} - {"RESTORE"}
+    assert set(versions.SYNTHESIZE) == set(TASKS)
 
 
 def test_what_sets_tasks_apart_is_said_for_each_of_them():
@@ -145,7 +175,7 @@ def test_a_task_refuses_the_parameters_of_another():
 
 def test_the_paper_environment_trains_with_the_defaults_which_are_the_paper_s():
     settings = loader("paper")["parameters"]["deblur"]["train"]
-    for_the_machine = {"workers"}
+    for_the_machine = {"workers", "mixed_precision"}
     found = TrainParameters.model_validate(settings).model_dump(exclude=for_the_machine)
     assert found == TrainParameters().model_dump(exclude=for_the_machine)
 

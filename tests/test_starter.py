@@ -101,11 +101,12 @@ def test_a_picture_is_restored_with_nothing_else_at_hand(task, project):
 
 
 def test_its_page_s_command_trains_it(project):
-    """Small, as everything in tests, but with the photographs of the real one."""
+    """Small, as everything in tests, and on scenes, with photographs of one's own."""
     place = project.folder / "conf/starter/parameters_deblur.yml"
     starter = yaml.safe_load(place.read_text())["deblur"]
     small = copy.deepcopy(SMALL["deblur"])
     small["train"] = {**starter["train"], **small["train"]}
+    small["train"]["network"]["idempotent"]["block"] = "gated"
     small["source"]["builtin"]["photographs"] = "data/01_raw/photographs"
     place.write_text(yaml.safe_dump({"deblur": small}))
     (project.folder / "conf/starter/sources.yml").unlink()
@@ -114,5 +115,6 @@ def test_its_page_s_command_trains_it(project):
     meadow = np.random.default_rng(0).integers(0, 256, (300, 400, 3), np.uint8)
     Image.fromarray(meadow).save(photographs / "meadow.jpg")
     project.run("kedro", "run", "--env=starter", "--pipeline=train_deblur")
-    card = json.loads((project.folder / "data/06_models/deblur/starter/card.json").read_text())
-    assert card["training"]["softness"] == starter["train"]["softness"]
+    card = json.loads((project.folder / "data/06_models/deblur/gopro_third/card.json").read_text())
+    assert card["training"]["gradient_clip"] == starter["train"]["gradient_clip"]
+    assert card["arguments"]["block"] == "gated"

@@ -43,7 +43,7 @@ INSTEAD = {
     ),
     r"first-machine:29400": f"127.0.0.1:{free_port()}",
     # What everybody calls by a name of their own.
-    r"(?<=--compare )WEIGHTS": "data/06_models/deblur/builtin",
+    r"(?<=app --compare )WEIGHTS|(?<=app --weights )WEIGHTS": "data/06_models/deblur/builtin",
     r"(?<=import dmphn )FOLDER": "released",
     r"deblur-1c5f0a2e deblur-8d01b77c": "task=deblur",
     r"/mnt/shelf": "shelf",
@@ -144,10 +144,13 @@ def make_small(project: Project) -> None:
         sources = yaml.safe_load((conf / "sources.yml").read_text())
         for task, settings in sources.items():
             settings["source"]["expected"] = {}
-            if environment_name == "starter":
+            if "builtin" in settings["source"]:
                 settings["source"]["builtin"] |= SMALL[task]["source"]["builtin"]
         if environment_name == "paper":
             sources["deblur"]["source"]["archive"]["addresses"] = ["imitations/GOPRO_Large.zip"]
+        else:
+            unpacked = {"path": "GOPRO_Large.unpacked/GOPRO_Large"}
+            sources["deblur"]["source"]["folder"] = unpacked
         (conf / "sources.yml").write_text(yaml.safe_dump(sources))
 
 
@@ -187,19 +190,25 @@ def make_inputs(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", filter(is_run_here, COMMANDS), ids=str)
-def test_a_command_does_what_the_page_shows_it_for(command, place):
+def test_every_command_does_what_its_page_shows_it_for(place, subtests):
+    """One test, because a page's later commands use what its earlier ones made."""
+    for command in filter(is_run_here, COMMANDS):
+        with subtests.test(command):
+            try_out(command, place.folder)
+
+
+def try_out(command: str, folder: Path) -> None:
     for shown, really in INSTEAD.items():
         command = re.sub(shown, really, command)
     if said := next((said for one, said in SERVERS.items() if re.fullmatch(one, command)), None):
-        serve(command, said, place.folder)
+        serve(command, said, folder)
     elif "nodes=2" in command:
-        second = place.folder.with_name("second")
-        shutil.copytree(place.folder, second, symlinks=True)
+        second = folder.with_name("second")
+        shutil.copytree(folder, second, symlinks=True)
         with ThreadPoolExecutor(2) as machines:
-            list(machines.map(lambda one: run(command, one), (place.folder, second)))
+            list(machines.map(lambda one: run(command, one), (folder, second)))
     else:
-        run(command, place.folder)
+        run(command, folder)
 
 
 def surroundings(folder: Path) -> dict[str, str]:

@@ -174,6 +174,8 @@ class CropParameters(Parameters):
     """Patches whose clean grey values (0-255) deviate less than this are left out of the index."""
     validation_fraction: Annotated[float, Field(ge=0, le=0.5)] = 0.1
     """Share of the training sequences held out, where the data has no validation split itself."""
+    validation_sequences: tuple[str, ...] = ()
+    """Names of the training sequences to hold out, instead of a share of them."""
 
     @model_validator(mode="after")
     def _patches_leave_no_gap(self) -> Self:

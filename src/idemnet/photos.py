@@ -14,6 +14,8 @@ class Metadata:
     exif: bytes | None = None
     icc: bytes | None = None
     dpi: tuple[float, float] | None = None
+    nclx: Mapping[str, Any] | None = None
+    """Colour space of a HEIC picture without a profile, as pillow-heif names its parts."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class Photo:
     """(height, width), of the same type."""
     grey: bool = False
     metadata: Metadata = Metadata()
+    losses: tuple[str, ...] = ()
+    """What reading could not keep, for people."""
 
 
 LazyPhoto = Callable[[], Photo]

@@ -1,6 +1,7 @@
 """Long work shows how far it is: a bar on a terminal, a line now and then in a log."""
 
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -12,7 +13,6 @@ from rich.markup import escape
 from rich.progress import (
     BarColumn,
     DownloadColumn,
-    MofNCompleteColumn,
     Progress,
     ProgressColumn,
     Task,
@@ -24,29 +24,56 @@ from rich.progress import (
 logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LINES = 30.0
+SECONDS_TO_FIRST_LINE = 5.0
+"""From then on twice as long from line to line, up to `SECONDS_BETWEEN_LINES`."""
 
 
 class Advance(Protocol):
-    """Told of every so many more, and of what may be said beside."""
+    """Told of every so many more, also of parts of one, and of what may be said beside."""
 
-    def __call__(self, count: int, note: str = "") -> None: ...
+    def __call__(self, count: float, note: str = "") -> None: ...
 
 
 def count_bytes(
     title: str, *, done: int = 0, total: int | None = None
 ) -> AbstractContextManager[Advance]:
     """Give a function to be told of every so many bytes more."""
-    return _meter(title, done, total, decimal, [DownloadColumn(), TransferSpeedColumn()])
+    columns: list[ProgressColumn] = [DownloadColumn(), TransferSpeedColumn()]
+    return _meter(
+        title,
+        done,
+        total,
+        shown=decimal,
+        pace=lambda rate: f"{decimal(round(rate))}/s",
+        columns=columns,
+    )
 
 
 def count_items(title: str, total: int, done: int = 0) -> AbstractContextManager[Advance]:
     """Give a function to be told of every so many items more."""
-    return _meter(title, done, total, str, [MofNCompleteColumn(), _PerSecond()])
+    return _meter(title, done, total, shown=str, pace=describe_rate, columns=[_Count(), _Rate()])
 
 
-class _PerSecond(ProgressColumn):
+def describe_rate(rate: float) -> str:
+    """Return items per second, or seconds per item where that is more than one."""
+    if rate <= 0:
+        return ""
+    return f"{rate:.1f}/s" if rate >= 1 else f"{1 / rate:.1f} s each"
+
+
+def _whole(count: float) -> int:
+    """Return the items that are done; parts of one add up to nearly one."""
+    return int(count + 1e-6)
+
+
+class _Count(ProgressColumn):
     def render(self, task: Task) -> str:
-        return f"{task.finished_speed or task.speed or 0:.1f}/s"
+        return f"{_whole(task.completed)}/{task.total:.0f}"
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> str:
+        return describe_rate(task.finished_speed or task.speed or 0)
 
 
 @contextmanager
@@ -54,13 +81,15 @@ def _meter(
     title: str,
     done: int,
     total: int | None,
+    *,
     shown: Callable[[int], str],
+    pace: Callable[[float], str],
     columns: list[ProgressColumn],
 ) -> Iterator[Advance]:
     console = Console(stderr=True)
     # Lines are written either way: on a terminal they are for the log file alone.
     level = logging.DEBUG if console.is_terminal else logging.INFO
-    line = _lines(title, done, total, shown, level)
+    line = _lines(title, done, total, shown=shown, pace=pace, level=level)
     if not console.is_terminal:
         yield line
         return
@@ -69,7 +98,7 @@ def _meter(
     with Progress(text, BarColumn(), *columns, left, console=console, transient=True) as bar:
         task = bar.add_task(escape(title), total=total, completed=done)
 
-        def advance(count: int, note: str = "") -> None:
+        def advance(count: float, note: str = "") -> None:
             bar.update(task, advance=count, description=escape(f"{title} {note}".rstrip()))
             line(count, note)
 
@@ -77,23 +106,39 @@ def _meter(
 
 
 def _lines(
-    title: str, done: int, total: int | None, shown: Callable[[int], str], level: int
+    title: str,
+    done: int,
+    total: int | None,
+    *,
+    shown: Callable[[int], str],
+    pace: Callable[[float], str],
+    level: int,
 ) -> Advance:
-    came, begun = 0, time.monotonic()
-    said = begun
+    came, begun = 0.0, time.monotonic()
+    gap = min(SECONDS_TO_FIRST_LINE, SECONDS_BETWEEN_LINES)
+    due = begun + gap
 
-    def advance(count: int, note: str = "") -> None:
-        nonlocal came, said
+    def advance(count: float, note: str = "") -> None:
+        nonlocal came, due, gap
         came, now = came + count, time.monotonic()
-        if now - said < SECONDS_BETWEEN_LINES or not came:
+        if now < due or not came:
             return
-        said, rate = now, came / max(now - begun, 1e-9)
-        text = f"{title} {note}".rstrip() + f": {shown(done + came)}"
+        gap = min(2 * gap, SECONDS_BETWEEN_LINES)
+        due, rate = now + gap, came / max(now - begun, 1e-9)
+        text = f"{title} {note}".rstrip() + f": {shown(_whole(done + came))}"
         if total is None:
-            logger.log(level, "%s, %s/s", text, shown(round(rate)))
+            _write(level, f"{text}, {pace(rate)}")
             return
-        left = (total - done - came) / max(rate, 1e-9)
-        text += f" of {shown(total)}, {shown(round(rate))}/s"
-        logger.log(level, "%s, about %.0f s left", text, left)
+        left = max(0.0, (total - done - came) / rate)
+        _write(level, f"{text} of {shown(total)}, {pace(rate)}, about {left:.0f} s left")
 
     return advance
+
+
+def _write(level: int, text: str) -> None:
+    """Log a line; where nobody has set up logging, as in our commands, write it to stderr."""
+    if logger.hasHandlers():
+        logger.log(level, "%s", text)
+    elif level >= logging.INFO:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()

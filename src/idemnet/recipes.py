@@ -121,6 +121,10 @@ class PatchReader(Protocol):
     @property
     def rows(self) -> Sequence[PatchRow]: ...
 
+    @property
+    def fits_in_memory(self) -> bool:
+        """Whether reading waits for no disk."""
+
     def read(self, number: int, top: int, left: int, size: int) -> tuple[Image, Image]:
         """Copy the same window out of pair `number`: degraded, clean."""
 
@@ -243,7 +247,7 @@ class CheckpointStore(Protocol):
 
     def load(self, fingerprint: str) -> dict[str, Any] | None: ...
 
-    def initial_weights(self, name: str, task: str) -> tuple[dict[str, Any], dict[str, Any]]: ...
+    def initial_weights(self, name: str, task: str) -> tuple[Mapping[str, Any], dict[str, Any]]: ...
 
 
 class EvaluationStore(Protocol):
@@ -262,6 +266,8 @@ class RunJournal(Protocol):
 
     def start(self, name: str, parameters: Mapping[str, Any], tags: Mapping[str, str]) -> None: ...
 
+    def tag(self, tags: Mapping[str, str]) -> None: ...
+
     def log(self, step: int, values: Mapping[str, float]) -> None: ...
 
     def image(self, step: int, name: str, image: Image) -> None: ...
@@ -277,6 +283,9 @@ class Tracker(Protocol):
     """Where trainings are recorded."""
 
     def finished(self, fingerprint: str) -> bool: ...
+
+    def trained(self, fingerprint: str) -> TrainedModel | None:
+        """Return what a finished training ended with, or None where there is no such record."""
 
     def run(self, fingerprint: str) -> AbstractContextManager[RunJournal]: ...
 

@@ -1,10 +1,17 @@
 """Kedro's settings for this project."""
 
+import os
 import warnings
 
-from idemnet.hooks import ParameterHooks, RunLockHooks
+from idemnet.hooks import ParameterHooks
+from idemnet.run_lock import RunLockHooks
 
 HOOKS = (ParameterHooks(), RunLockHooks())
+
+# OpenMP's threads sleep while they wait for each other: where other programs use the same cores,
+# spinning makes them wait for the end of a time slice, thousands of times in a step. torch reads it
+# when it is imported, so it is set here.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

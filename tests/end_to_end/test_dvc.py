@@ -28,13 +28,20 @@ def change(project: Project, group: str, **values: int) -> None:
     path.write_text(yaml.safe_dump(settings))
 
 
+def set_globals(project: Project, **dataset: str) -> None:
+    settings = {"env": "base", "dataset": dataset}
+    (project.folder / "conf/base/globals.yml").write_text(yaml.safe_dump(settings))
+
+
 def make_repository(folder: Path) -> Project:
     """A project under git and DVC, in which nothing was made yet."""
     project = Project(folder)
     project.set_base(SMALL)
     # One task stands for all, and studies are tested by themselves.
-    params = {"env": "base", "dataset": {"deblur": "builtin"}, "study": {}}
-    (project.folder / "params.yaml").write_text(yaml.safe_dump(params))
+    set_globals(project, deblur="builtin")
+    stages = yaml.safe_load((project.folder / "dvc.yaml").read_text())
+    del stages["stages"]["study"]
+    (project.folder / "dvc.yaml").write_text(yaml.safe_dump(stages))
     shutil.copy(REPOSITORY / ".gitignore", project.folder)
     project.run("git", "init", "-q", "-b", "main")
     project.run("git", "config", "user.email", "a@b.c")
@@ -69,6 +76,49 @@ def test_every_step_is_a_stage(reproduced):
         "download", "synthesize", "crop", "train", "evaluate", "report",
     ]  # fmt: skip
     assert "up to date" in reproduced.run("dvc", "repro").stdout
+
+
+def raise_version(project: Project, name: str) -> None:
+    path = project.folder / "src/idemnet/versions.py"
+    text = path.read_text()
+    [[_, number]] = re.findall(rf'^({name} = |SYNTHESIZE = {{"{name}": )(\d+)', text, re.MULTILINE)
+    raised = re.sub(rf'({name}"?[ =:]+){number}', rf"\g<1>{int(number) + 1}", text, count=1)
+    assert raised != text
+    path.write_text(raised)
+
+
+def recomputed(output: str) -> set[str]:
+    """Return the folders of data/ that a run has made anew."""
+    return set(re.findall(r"data/(\w+)/deblur/builtin: \d+ files in", output))
+
+
+def test_a_comment_in_the_source_runs_nothing(repository):
+    for path in (repository.folder / "src/idemnet").rglob("*.py"):
+        path.write_text(path.read_text() + "\n# a comment\n")
+    assert "up to date" in repository.run("dvc", "repro").stdout
+
+
+def test_a_raised_version_recomputes_its_step_and_what_follows(repository):
+    """DVC runs these stages, and their steps compute: none of them answers that it is unchanged."""
+    raise_version(repository, "EVALUATE")
+    done = repository.run("dvc", "repro").stdout
+    assert stages_run(done) == ["evaluate", "report"]
+    assert recomputed(done) == {"07_model_output", "08_reporting"}
+    assert "unchanged" not in done
+    assert "up to date" in repository.run("dvc", "repro").stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("version", "first"),
+    [("RENDER", 0), ("deblur", 1), ("CROP", 2), ("TRAIN", 3), ("EVALUATE", 4), ("REPORT", 5)],
+)
+def test_every_raised_version_recomputes_its_step_and_what_follows(repository, version, first):
+    raise_version(repository, version)
+    done = repository.run("dvc", "repro").stdout
+    stages = ["download", "synthesize", "crop", "train", "evaluate", "report"]
+    assert stages_run(done) == stages[first:]
+    assert "unchanged" not in done
 
 
 def test_versions_of_prepared_data(repository, tmp_path):

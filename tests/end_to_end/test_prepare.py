@@ -51,7 +51,7 @@ def test_one_step_runs_by_its_tag(project):
     assert made(output) == {"download"}
     late = project.run("kedro", "run", "--tags=crop", check=False)
     assert late.returncode == 1
-    assert "nothing is published here yet" in late.stdout + late.stderr
+    assert "--pipeline=prepare_deblur --tags=synthesize" in late.stdout + late.stderr
 
 
 def test_data_sets_live_side_by_side(project):

@@ -1,12 +1,15 @@
 """The report's page in a real browser: it is read, dragged and typed on as people do."""
 
 import re
+import shutil
+import subprocess
 
 import pytest
 
 from idemnet.reporting.report import make_report
 
 from ..browser import start_browser
+from ..conftest import REPOSITORY, environment
 from ..reporting.made_up import make_evaluation, make_trained
 
 STAGE = ".stage"
@@ -96,3 +99,29 @@ def test_on_paper_a_slider_is_a_pair_side_by_side(page, address):
     assert top == right_top
     assert clip == "none"
     assert across == 794
+
+
+def test_what_dvc_plots_is_readable_offline_and_not_for_git(page, tmp_path):
+    place = tmp_path / "project"
+    place.mkdir()
+    for command in (["git", "init", "-q"], ["dvc", "init", "-q"]):
+        subprocess.run(command, cwd=place, env=environment(), check=True)
+    for name in (".gitignore", ".dvc/config", ".dvc/plots.html"):
+        shutil.copy(REPOSITORY / name, place / name)
+    (place / "repeat.csv").write_text("pass,psnr\n1,27.31\n2,27.28\n")
+    (place / "dvc.yaml").write_text(
+        "plots: [{repeat.csv: {x: pass, y: psnr, title: Repeat curve}}]\n"
+    )
+    subprocess.run(["dvc", "plots", "show"], cwd=place, env=environment(), check=True)
+    status = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=place, capture_output=True, text=True, check=True
+    )
+    assert "dvc_plots" not in status.stdout
+    page.call("Network.setBlockedURLs", urls=["http*"])
+    page.open((place / "dvc_plots/index.html").as_uri(), 1000)
+    page.call("Network.setBlockedURLs", urls=[])
+    page.complaints.clear()  # of what was blocked
+    words = page.run("document.body.innerText")
+    assert "Curves need the internet" in words
+    for shown in ("Repeat curve", "27.31", "27.28"):
+        assert shown in words

@@ -50,7 +50,7 @@ def test_the_packaged_wheel_runs_a_pipeline_outside_the_repository(project, prep
     found = {
         str(path.relative_to(elsewhere / "data")): path.read_bytes()
         for path in (elsewhere / "data").rglob("*")
-        if path.is_file() and path.name != ".run.lock"
+        if path.is_file() and path.parent.name != ".locks"
     }
     assert found == expected
 

@@ -1,6 +1,7 @@
 """Training, run as a person runs it."""
 
 import json
+import shutil
 import sqlite3
 import zipfile
 
@@ -37,6 +38,22 @@ def test_a_finished_training_is_not_trained_again(copied):
     output = copied.run(*TRAIN).stdout
     assert "done before, nothing to do" in output
     assert before == {path: path.stat().st_mtime_ns for path in checkpoints(copied)}
+
+
+def test_a_run_with_nothing_to_do_imports_nothing_that_takes_seconds(trained):
+    # Not of a copy, whose own mlflow.db is told everything anew.
+    output, imported = trained.run_and_list_imports("kedro", "run", "--pipeline=train_deblur")
+    assert output.count("nothing to do") == 7  # six folders, and the training
+    assert imported & {"torch", "mlflow", "matplotlib", "sklearn", "skimage"} == set()
+
+
+def test_a_finished_training_is_published_from_its_record(copied):
+    before = weights(copied)
+    shutil.rmtree(copied.folder / "data/06_models/deblur")
+    for path in checkpoints(copied):
+        path.unlink()
+    assert "done before, nothing to do" in copied.run(*TRAIN).stdout
+    assert weights(copied) == before
 
 
 def test_mlflow_has_the_run_with_its_parameters_curves_and_model(trained):
@@ -79,6 +96,7 @@ def test_the_paper_environment_holds_the_paper_s_settings_and_starts_on_a_cpu(pr
         "decay_epochs": 500, "saturation": [0.8, 1.2], "gradient_clip": None, "average": 0.0,
         "detach_between_passes": False,
     }  # fmt: skip
+    assert card["environment"]["precision"] == "float32"
     assert {key: card["training"][key] for key in expected} == expected
     network = {"width": 32, "iterations": 6, "feature_recurrence": True, "code_recurrence": True}
     assert {key: card["arguments"][key] for key in network} == network

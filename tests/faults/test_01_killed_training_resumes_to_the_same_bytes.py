@@ -59,5 +59,5 @@ def test_the_same_command_ends_with_the_same_bytes(project, trained, workers):
     os.kill(run.pid, signal.SIGKILL)
     run.communicate(timeout=60)  # returns when the last holder of the pipe is gone
     assert run.returncode == -signal.SIGKILL
-    assert "going on at step" in project.run(*TRAIN, *every_step).stdout
+    assert "resuming at step" in project.run(*TRAIN, *every_step).stdout
     assert weights(project) == weights(trained)

@@ -70,10 +70,13 @@ def test_with_none_left_nothing_is_trained(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_command_says_so_and_fails(copied):
-    for file in checkpoints(copied):
-        file.write_bytes(file.read_bytes()[:-1])
-    refused = copied.run(*TRAIN, check=False)
+def test_the_command_says_so_and_fails(project):
+    project.run(
+        *TRAIN, "--params=deblur.train.time_limit_minutes=0.0001"
+    )  # saves at the first step
+    [file] = checkpoints(project)
+    file.write_bytes(file.read_bytes()[:-1])
+    refused = project.run(*TRAIN, check=False)
     assert refused.returncode == 1
     assert "no checkpoint is whole" in refused.stderr
     assert "Traceback" not in refused.stderr

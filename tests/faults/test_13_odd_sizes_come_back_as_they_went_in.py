@@ -9,11 +9,10 @@ from idemnet.models.padding import pad_to_multiple
 
 from ..models.test_idempotent import SWITCHES, images, small
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 NETWORKS = {
     "idempotent": {"width": 2, "iterations": 2},
     "idempotent in squares": {"width": 2, "iterations": 1, "downscale": 3},
+    "idempotent with gated blocks": {"width": 2, "iterations": 1, "block": "gated"},
     "dmphn": {"width": 2},
     "mtrnn": {"width": 2, "iterations": 1},
 }

@@ -8,7 +8,7 @@ import pytest
 import tifffile
 from PIL import Image as PillowImage
 
-from idemnet.datasets.images import ImageFile, decode_image, encode_png
+from idemnet.datasets.images import ImageFile, decode_image, encode_png, register_heif
 from idemnet.datasets.photo import decode_photo
 from idemnet.errors import BadInputError
 
@@ -127,7 +127,28 @@ def test_a_picture_to_be_given_back_keeps_its_transparent_colour():
     assert (decode_photo(TABLE["16-bit RGB in TIFF"][1], "a.tif").pixels == RGB16).all()
 
 
-@pytest.mark.parametrize("kind", ["CMYK", "CMYK in JPEG", "Lab", "32-bit grey", "float"])
+@pytest.mark.parametrize("kind", ["CMYK", "CMYK in JPEG"])
+def test_a_picture_to_be_given_back_loses_its_inks_and_says_so(kind):
+    name, data, _ = TABLE[kind]
+    photo = decode_photo(data, name)
+    assert photo.losses == ("CMYK becomes RGB",)
+    assert np.abs(photo.pixels.astype(int) - RGB).mean() < (40 if name == "a.jpg" else 1)
+
+
+@pytest.mark.parametrize(("suffix", "kind"), [("heic", "HEIF"), ("avif", "AVIF"), ("gif", "GIF")])
+def test_formats_that_lose_something_are_refused_in_data_sets(suffix, kind):
+    register_heif()
+    data = pillow(RGB, kind=kind)
+    with pytest.raises(BadInputError, match=rf"^a\.{suffix}: '\.{suffix}' is none of"):
+        decode_image(data, f"a.{suffix}")
+    assert decode_photo(data, f"a.{suffix}").pixels.shape == RGB.shape
+    for other in ("png", "jpg", "heic", "avif", "gif"):
+        if other != suffix:
+            with pytest.raises(BadInputError, match=rf"^a\.{other}: "):
+                decode_photo(data, f"a.{other}")
+
+
+@pytest.mark.parametrize("kind", ["Lab", "32-bit grey", "float"])
 def test_what_cannot_be_given_back_is_refused(kind):
     name, data, _ = TABLE[kind]
     with pytest.raises(BadInputError, match=r"colour mode \w+ is not supported"):

@@ -1,6 +1,7 @@
 """Huge images are refused unread, or restored in tiles: as if whole, and in bounded memory."""
 
 import copy
+import io
 import struct
 import subprocess
 import sys
@@ -8,9 +9,10 @@ import sys
 import numpy as np
 import pytest
 import torch
+from PIL import Image as PillowImage
 
 from idemnet import Restorer
-from idemnet.datasets.images import MAX_PIXELS, PNG_START, png_chunk
+from idemnet.datasets.images import MAX_PIXELS, PNG_START, png_chunk, register_heif
 from idemnet.datasets.photo import decode_photo
 from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.datasets.weights import write_weights
@@ -23,29 +25,68 @@ SIDE = 13_500
 BOMB = """
 import sys
 from pathlib import Path
-from idemnet.datasets.images import ImageFile
+from idemnet.datasets.images import ImageFile, register_heif
+from idemnet.datasets.photo import PhotoFile
 from idemnet.machine import peak_memory
 path = Path(sys.argv[1])
+register_heif()
 before = peak_memory()
 try:
-    ImageFile(path, "bomb.png", path.stat().st_size, None)()
+    read = PhotoFile(path)
+    if path.suffix == ".png":
+        read = ImageFile(path, "bomb.png", path.stat().st_size, None)
+    read()
 except ValueError as error:
     print(peak_memory() - before, error)
 """
 
 
-def test_a_header_that_promises_too_many_pixels_is_refused_unread(tmp_path):
+def bomb(suffix: str, side: int) -> bytes:
+    """Write a small picture whose header promises others sides."""
+    if suffix == ".png":
+        head = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+        return PNG_START + png_chunk(b"IHDR", head) + png_chunk(b"IEND", b"")
+    register_heif()
+    content = io.BytesIO()
+    kind = {".heic": "HEIF", ".avif": "AVIF", ".gif": "GIF"}[suffix]
+    PillowImage.new("RGB", (64, 64)).save(content, kind)
+    data = bytearray(content.getvalue())
+    if suffix == ".gif":
+        data[6:10] = struct.pack("<HH", side, side)
+    else:
+        at = data.index(b"ispe") + 8
+        data[at : at + 8] = struct.pack(">II", side, side)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".heic", ".avif", ".gif"])
+def test_a_header_that_promises_too_many_pixels_is_refused_unread(tmp_path, suffix):
     assert SIDE**2 > MAX_PIXELS
-    head = struct.pack(">IIBBBBB", SIDE, SIDE, 8, 2, 0, 0, 0)
-    path = tmp_path / "bomb.png"
-    path.write_bytes(PNG_START + png_chunk(b"IHDR", head) + png_chunk(b"IEND", b""))
+    path = tmp_path / f"bomb{suffix}"
+    path.write_bytes(bomb(suffix, SIDE))
     command = [sys.executable, "-c", BOMB, str(path)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     taken, message = said.split(" ", 1)
     assert int(taken) < 20_000_000
     assert message.startswith(f"{path}: ") and "pixels" in message
-    with pytest.raises(BadInputError, match=r"bomb\.png: .*pixels"):
-        decode_photo(path.read_bytes(), "bomb.png")
+    with pytest.raises(BadInputError, match=rf"bomb\{suffix}: .*pixels"):
+        decode_photo(path.read_bytes(), path.name)
+
+
+def test_a_heic_that_holds_more_than_its_header_promises_is_refused_unread(tmp_path):
+    """64x64 by the header, 2048x2048 by the compressed picture."""
+    register_heif()
+    content = io.BytesIO()
+    PillowImage.new("RGB", (2048, 2048)).save(content, "HEIF", enc_params={"preset": "ultrafast"})
+    data = content.getvalue()
+    at = data.index(b"ispe") + 8
+    path = tmp_path / "bomb.heic"
+    path.write_bytes(data[:at] + struct.pack(">II", 64, 64) + data[at + 8 :])
+    command = [sys.executable, "-c", BOMB, str(path)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    taken, message = said.split(" ", 1)
+    assert int(taken) < 10_000_000  # its pixels alone are 12
+    assert "exceeds" in message
 
 
 def sees(network) -> int:
@@ -63,7 +104,6 @@ def sees(network) -> int:
     return farthest
 
 
-@pytest.mark.usefixtures("one_thread")
 def test_tiles_are_the_whole_where_they_share_what_the_network_sees():
     """On both sides of the middle, where one tile gives way to the next."""
     torch.manual_seed(0)

@@ -40,7 +40,7 @@ def test_it_names_epoch_step_and_samples_and_keeps_the_last_good_checkpoint(tmp_
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_no_weight_and_no_moment_of_the_optimiser_is_changed(tmp_path, case, one_thread):
+def test_no_weight_and_no_moment_of_the_optimiser_is_changed(tmp_path, case):
     patches, settings, _, said = CASES[case]
     good = make_job(tmp_path)
     bad = make_job(tmp_path, replace(patches, reads=[], after=0), **settings)

@@ -61,7 +61,7 @@ def stored(database) -> Counter:
     """Count the same in MLflow's own tables; scores of the end have no step of their own."""
     with contextlib.closing(sqlite3.connect(database)) as store:
         found = store.execute("select key, step from metrics").fetchall()
-    return Counter((key, step) for key, step in found if not key.startswith("final."))
+    return Counter((key, step) for key, step in found if not key.startswith("final/"))
 
 
 def test_a_server_that_never_answers_changes_no_byte(ready, trained, database, monkeypatch):
@@ -161,7 +161,7 @@ def test_killed_after_any_call_and_run_again_nothing_is_there_twice(uri, tmp_pat
         for step in range(4):
             journal.log(step, {"loss": step, "rate": 1 / 3})
         journal.image(3, "restored", np.zeros((4, 4, 3), np.uint8))
-        journal.finish({"validation.psnr": 1}, {})
+        journal.finish({"validation/psnr": 1}, {})
         monkeypatch.setattr(mlflow_store, "_connect", lambda uri, n=calls: Dies(real(uri), n))
         try:
             upload(journal.folder, uri, experiment)
@@ -170,7 +170,7 @@ def test_killed_after_any_call_and_run_again_nothing_is_there_twice(uri, tmp_pat
             upload(journal.folder, uri, experiment)
             place = client(uri).get_experiment_by_name(experiment).experiment_id
             [run] = client(uri).search_runs([place])
-            for key, count in {"loss": 4, "rate": 4, "final.validation.psnr": 1}.items():
+            for key, count in {"loss": 4, "rate": 4, "final/validation/psnr": 1}.items():
                 assert len(client(uri).get_metric_history(run.info.run_id, key)) == count
             assert len(artifacts(uri, run.info.run_id, "images")) == 2
             assert run.info.status == "FINISHED"
@@ -237,7 +237,7 @@ def test_a_server_killed_midway_and_started_again_has_everything_once(database, 
         uploader.close()
         assert time.monotonic() - begin < 9
         assert "idemnet track replay" in caplog.text
-        journal.finish({"validation.psnr": 30}, {"weights": b"1", "card": b"1"})
+        journal.finish({"validation/selection": 30}, {"weights": b"1", "card": b"1"})
         server.start()
         mlflow_store.Progress(folder).aim(server.uri, "idemnet")
         assert "copied" in replay(tmp_path)
@@ -246,7 +246,7 @@ def test_a_server_killed_midway_and_started_again_has_everything_once(database, 
         assert run.info.status == "FINISHED"
         assert len(artifacts(server.uri, run.info.run_id, "images")) == 2 * (STEPS - 10)
         version = client(server.uri).get_model_version_by_alias("idemnet-deblur", "champion")
-        assert version.tags["validation.psnr"] == "30.0"
+        assert version.tags["validation/selection"] == "30.0"
         assert "MLmodel" in artifacts(server.uri, run.info.run_id, "model")
     finally:
         with contextlib.suppress(ProcessLookupError):

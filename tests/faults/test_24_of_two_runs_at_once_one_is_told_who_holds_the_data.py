@@ -1,23 +1,32 @@
 """Of two runs at once one finishes as if alone, the other leaves, saying who holds the data."""
 
+import ctypes
+import errno
 import math
 import os
+import platform
 import signal
+import socket
+import struct
 import time
 
 import pytest
 
-from ..conftest import Project
+from ..conftest import SMALL, Project
+from ..end_to_end.test_train import TRAIN, checkpoints
 
+SYSTEM_CALLS = {"x86_64": 73, "aarch64": 32}
+FLOCK = SYSTEM_CALLS.get(platform.machine(), 0)
 PREPARE = ("kedro", "run", "--pipeline=prepare_deblur")
-STALE = "process 4194305: kedro run of somebody whom a kill has ended\n"
+LOCK = "data/.locks/data.01_raw.deblur.builtin.lock"
+STALE = f"process 4194305 on {socket.gethostname()}: kedro run of somebody whom a kill has ended\n"
 """No system counts processes so far."""
 
 
 def start_two(project: Project, alone: Project) -> float:
     """Start two runs together; give the seconds from one's lock to the other's end."""
-    (project.folder / "data").mkdir()
-    lock = project.folder / "data/.run.lock"
+    lock = project.folder / LOCK
+    lock.parent.mkdir(parents=True)
     lock.write_text(STALE)
     running = [project.start(*PREPARE) for _ in range(2)]
     taken = math.inf
@@ -31,7 +40,7 @@ def start_two(project: Project, alone: Project) -> float:
     said, _ = refused.communicate()
     output, _ = owner.communicate(timeout=900)
     assert (refused.returncode, owner.returncode) == (1, 0), said + output
-    assert f"data is in use by process {owner.pid}: " in said
+    assert f"data/01_raw/deblur/builtin is in use by process {owner.pid} on " in said
     assert "kedro run --pipeline=prepare_deblur" in said
     assert "Traceback" not in said
     assert project.bytes_below() == alone.bytes_below()
@@ -51,12 +60,54 @@ def test_twenty_times_the_other_is_told_within_five_seconds(make_project, prepar
 
 
 def test_after_a_kill_of_the_owner_the_next_run_starts(project):
-    lock = project.folder / "data/.run.lock"
+    lock = project.folder / LOCK
     owner = project.start(*PREPARE)
     while owner.poll() is None and not (lock.exists() and lock.read_text()):
         time.sleep(0.005)
     os.kill(owner.pid, signal.SIGKILL)
     owner.communicate()
     assert owner.returncode == -signal.SIGKILL
-    assert f"process {owner.pid}: " in lock.read_text()
+    assert f"process {owner.pid} on " in lock.read_text()
     project.run(*PREPARE, "--tags=download")
+
+
+def test_another_task_and_an_evaluation_run_while_a_training_runs(copied):
+    """The training waits at a time limit that never comes; what it has published can be read."""
+    train = {**SMALL["deblur"]["train"], "epochs": 50_000, "checkpoint_steps": 5}
+    copied.set_parameters({**SMALL, "deblur": {**SMALL["deblur"], "train": train}})
+    before = set(checkpoints(copied))
+    training = copied.start(*TRAIN)
+    while training.poll() is None and not set(checkpoints(copied)) - before:
+        time.sleep(0.01)
+    try:
+        copied.run("kedro", "run", "--pipeline=prepare_dehaze")
+        copied.run("kedro", "run", "--pipeline=evaluate_deblur")
+        refused = copied.run("kedro", "run", "--pipeline=train_deblur", check=False)
+        assert refused.returncode == 1
+        assert f"is in use by process {training.pid} on " in refused.stderr
+        assert training.poll() is None
+    finally:
+        os.kill(training.pid, signal.SIGKILL)
+        training.communicate()
+
+
+def refuse_locks() -> None:
+    """Have the kernel answer flock as file systems without locks do."""
+    load, compare, give = 0x20, 0x15, 0x06  # of the machine that seccomp filters are written for
+    allow, fail = 0x7FFF0000, 0x00050000
+    program = [(load, 0, 0, 0), (compare, 0, 1, FLOCK), (give, 0, 0, fail | errno.ENOLCK)]
+    code = b"".join(struct.pack("HBBI", *line) for line in [*program, (give, 0, 0, allow)])
+    buffer = ctypes.create_string_buffer(code)
+    filter_ = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
+    library = ctypes.CDLL(None, use_errno=True)
+    assert library.prctl(38, 1, 0, 0, 0) == 0  # no new privileges
+    assert library.prctl(22, 2, filter_, 0, 0) == 0  # seccomp
+
+
+@pytest.mark.skipif(platform.machine() not in SYSTEM_CALLS, reason="seccomp: x86-64 and arm64 only")
+def test_where_the_file_system_has_no_locks_a_run_warns_and_works(project):
+    done = project.run(*PREPARE, "--tags=download", preexec_fn=refuse_locks)
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "cannot be locked (No locks available); make sure that no other run" in said
+    assert "Traceback" not in said
+    assert (project.folder / "data/01_raw/deblur/builtin/manifest.json").exists()

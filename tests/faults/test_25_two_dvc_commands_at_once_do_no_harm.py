@@ -1,10 +1,9 @@
 """Of two DVC commands on one stage the second is refused; on two, both end, if need be later."""
 
 import pytest
-import yaml
 
 from ..conftest import Project
-from ..end_to_end.test_dvc import make_repository
+from ..end_to_end.test_dvc import make_repository, set_globals
 
 REFUSALS = ("is busy", "Unable to acquire lock", "in use by process")
 
@@ -17,11 +16,6 @@ def both(project: Project, *commands: tuple[str, ...]) -> dict[int, list[str]]:
         output, _ = run.communicate(timeout=900)
         said.setdefault(run.returncode, []).append(output)
     return said
-
-
-def add_dehaze(project: Project) -> None:
-    params = {"env": "base", "dataset": {"deblur": "builtin", "dehaze": "builtin"}, "study": {}}
-    (project.folder / "params.yaml").write_text(yaml.safe_dump(params))
 
 
 def check_second_is_refused(project: Project, stage: str) -> None:
@@ -52,7 +46,7 @@ def test_the_second_training_is_refused_and_the_first_is_as_alone(tmp_path, trai
 @pytest.mark.slow
 def test_two_tasks_both_end_or_one_is_refused_and_passes_when_tried_again(tmp_path, trained):
     project = make_repository(tmp_path / "project")
-    add_dehaze(project)
+    set_globals(project, deblur="builtin", dehaze="builtin")
     commands = [("dvc", "repro", f"train@{task}") for task in ("deblur", "dehaze")]
     ended = both(project, *commands)
     assert 0 in ended, ended

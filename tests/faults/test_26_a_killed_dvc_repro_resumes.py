@@ -32,7 +32,7 @@ def test_killed_in_training(tmp_path, prepared):
     assert run.returncode == -signal.SIGKILL
     output = project.run(*REPRO).stdout
     assert stages_run(output) == ["train"]
-    assert "going on at step" in output
+    assert "resuming at step" in output
     assert "up to date" in project.run("dvc", "status", "train@deblur").stdout
     resumed = weights(project)
     shutil.rmtree(project.folder / "data/06_models")

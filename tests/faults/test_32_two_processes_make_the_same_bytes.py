@@ -33,13 +33,15 @@ def run_on(frames: Path, project: Project, pipeline: str, *more: str) -> Project
 
 
 def without_timings(files: dict[str, bytes]) -> dict[str, object]:
-    """What was made, but for how long it took, and records and pages, which say so."""
+    """Return what was made except wall-clock times, and records and pages that contain them."""
     kept = {}
     for name, content in files.items():
         measured = name.startswith(("07_model_output", "08_reporting"))
-        if name.endswith(("scores.json", "metrics.json")):
+        if name.endswith("scores.json"):
             kept[name] = {k: v for k, v in json.loads(content).items() if k != "cost"}
-        elif not name.startswith("06_models/runs") and (not measured or "/sample_" in name):
+        elif name.startswith("06_models/runs"):
+            continue
+        elif not measured or "/sample_" in name or name.endswith("metrics.json"):
             kept[name] = content
     return kept
 

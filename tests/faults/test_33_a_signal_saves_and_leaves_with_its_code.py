@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C end a training after this step, saved, with the exit code of the signal."""
+"""SIGTERM, SIGUSR1 and Ctrl-C end a training after this step, saved, with the signal's code."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from ..end_to_end.test_train import TRAIN, checkpoints
 from ..training.tiny import RandomPatches, digest, make_job, run_apart, trained
 
 
-@pytest.mark.parametrize(("poison", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+@pytest.mark.parametrize(("poison", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGUSR1", 138)])
 @pytest.mark.parametrize("step", [0, 5])
 def test_the_step_is_finished_and_saved_and_the_rest_ends_the_same(
     tmp_path, whole, poison, code, step
@@ -29,6 +29,7 @@ def test_the_step_is_finished_and_saved_and_the_rest_ends_the_same(
     ("send", "number", "code", "processes"),
     [
         (os.kill, signal.SIGTERM, 143, 1),
+        (os.kill, signal.SIGUSR1, 138, 2),
         pytest.param(os.killpg, signal.SIGINT, 130, 1, marks=pytest.mark.slow),  # as by Ctrl-C
         pytest.param(os.kill, signal.SIGINT, 130, 2, marks=pytest.mark.slow),
     ],
@@ -45,5 +46,5 @@ def test_the_command_saves_and_leaves_with_the_signal_s_code(
     send(run.pid, number)
     output, _ = run.communicate(timeout=60)
     assert run.returncode == code, output
-    assert "the same command goes on from here" in output
+    assert "the same command resumes from here" in output
     assert "Traceback" not in output

@@ -127,7 +127,7 @@ def test_a_step_publishes_nothing_that_is_not_there(tmp_path):
     names = ("a.png", "b.png", "c.png")
     vanishing = Plan([Job(names, partial(make_and_remove, staging))])
     with pytest.raises(
-        BadInputError, match=rf"{staging}/files: 2 of 3 files are missing .*: a\.png"
+        BadInputError, match=rf"{staging}/files: 2 of 3 files were removed .*: a\.png"
     ):
         publish(tmp_path / "set", Recipe("f" * 64, lambda: vanishing), write_image)
     assert tree(tmp_path / "set") == before

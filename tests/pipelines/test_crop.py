@@ -127,17 +127,23 @@ def test_an_image_smaller_than_a_patch_is_refused_with_both_sizes(tmp_path, pair
 
 
 def test_held_out_sequences_stay_the_same_when_others_join(pairs):
-    held_out = hold_out(pairs, 0.34)
+    held_out = hold_out(pairs, CropParameters(validation_fraction=0.34))
     assert len(held_out) == 1 and held_out < {"a, b", 'ä "q"', "c"}
-    assert hold_out([*reversed(pairs)], 0.34) == held_out
+    assert hold_out([*reversed(pairs)], CropParameters(validation_fraction=0.34)) == held_out
+
+
+def test_named_sequences_are_held_out_and_unknown_ones_rejected(pairs):
+    assert hold_out(pairs, CropParameters(validation_sequences=("c", "a, b"))) == {"c", "a, b"}
+    with pytest.raises(BadInputError, match="not found among the 3 training sequences: d, x"):
+        hold_out(pairs, CropParameters(validation_sequences=("x", "c", "d")))
 
 
 def test_a_validation_split_of_its_own_is_kept(tmp_path, pairs):
     own = make_pair(tmp_path, "validation", "v", 5)
-    assert hold_out([*pairs, own], 0.5) == set()
+    assert hold_out([*pairs, own], CropParameters(validation_fraction=0.5)) == set()
 
 
 def test_one_sequence_cannot_be_split(tmp_path):
     pair = make_pair(tmp_path, "train", "a", 5)
     with pytest.raises(BadInputError, match="set validation_fraction to 0"):
-        hold_out([pair], 0.1)
+        hold_out([pair], CropParameters(validation_fraction=0.1))

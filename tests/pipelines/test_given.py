@@ -16,8 +16,6 @@ from idemnet.pipelines.given import (
 )
 from idemnet.recipes import Pair, Pairs, TrainedModel
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 @dataclass(frozen=True)
 class Noise:

@@ -180,7 +180,7 @@ def test_reside_has_many_hazy_images_of_each_clear_one_which_is_cropped(tmp_path
         assert (pair.height, pair.width) == pair.clean.size() == pair.degraded.size() == (24, 32)
         assert (pair.clean() == PICTURE).all()
     assert not any((tmp_path / "data").rglob("*.png"))
-    assert hold_out(pairs, CropParameters().validation_fraction) < {"1", "12"}
+    assert hold_out(pairs, CropParameters()) < {"1", "12"}
 
 
 @pytest.mark.parametrize("border", [9, 11])
@@ -252,7 +252,7 @@ def test_rain_sets_are_told_apart_and_paired_by_stem(tmp_path):
     ]  # fmt: skip
     assert pairs[0].degraded.name == "test/Rain100H/input/1.jpg"
     assert pairs[0].clean.name == "test/Rain100H/target/1.png"
-    assert len(hold_out(pairs, 0.5)) == 1
+    assert len(hold_out(pairs, CropParameters(validation_fraction=0.5))) == 1
 
 
 def test_two_images_of_one_stem_are_refused(tmp_path):

@@ -19,7 +19,14 @@ from idemnet.reporting.report import make_report
 
 from .made_up import SETTINGS, make_evaluation, make_trained
 
-WITHOUT_LEVELS = {"metrics.json", "report.html", "images.csv", "repeat.csv", "training.csv"} | {
+WITHOUT_LEVELS = {
+    "metrics.json",
+    "timing.json",
+    "report.html",
+    "images.csv",
+    "repeat.csv",
+    "training.csv",
+} | {
     f"plots/{name}.{kind}"
     for name in ("repeat", "noise", "iterations", "training", "gains")
     for kind in ("svg", "png")

@@ -3,6 +3,7 @@
 A file's name carries the sha256 of its bytes, so that one rename publishes both.
 """
 
+import fcntl
 import hashlib
 import io
 import logging
@@ -11,15 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from kedro.io import DatasetError
 
 from idemnet.datasets.files import shown, write_whole
 from idemnet.datasets.find_weights import find_starter, find_weights
 from idemnet.datasets.folder import DatasetFolder
-from idemnet.datasets.tensors import load_tensors
 from idemnet.datasets.weights import read_weights
 from idemnet.errors import BadInputError
+from idemnet.packing import PackedWeights
 from idemnet.parameters import STARTER
 
 logger = logging.getLogger(__name__)
@@ -29,6 +29,8 @@ KEPT = 2
 
 class CheckpointsDataset(DatasetFolder):
     """The folder of a task's trainings; each has a folder of its own, named by its fingerprint."""
+
+    lock_as_input = fcntl.LOCK_EX  # whoever takes the handle saves through it
 
     def load(self) -> "Checkpoints":
         return Checkpoints(self._folder)
@@ -45,6 +47,8 @@ class Checkpoints:
 
     def save(self, fingerprint: str, step: int, state: Mapping[str, Any]) -> None:
         """Publish a checkpoint, then remove all but the last two."""
+        import torch  # noqa: PLC0415  # takes seconds, also where nothing is to be trained
+
         place = self._place(fingerprint)
         place.mkdir(parents=True, exist_ok=True)
         buffer = io.BytesIO()
@@ -81,9 +85,7 @@ class Checkpoints:
             )
         return None
 
-    def initial_weights(
-        self, name: str, task: str
-    ) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    def initial_weights(self, name: str, task: str) -> tuple[PackedWeights, dict[str, Any]]:
         """Read weights, with their card, to start a training of a task from."""
         return read_weights(find_starter(task) if name == STARTER else find_weights(name))
 
@@ -95,6 +97,8 @@ class Checkpoints:
 
 
 def _read(file: Path) -> dict[str, Any]:
+    from idemnet.datasets.tensors import load_tensors  # noqa: PLC0415
+
     data = file.read_bytes()
     if hashlib.sha256(data).hexdigest() != file.stem.partition("-")[2]:
         raise BadInputError(f"{shown(file)}: is corrupt, its sha256 is not that of its name")

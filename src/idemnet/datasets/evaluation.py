@@ -10,7 +10,7 @@ from idemnet.datasets.files import write_whole
 from idemnet.datasets.folder import Folder, PublishedDataset
 from idemnet.datasets.images import write_image
 from idemnet.datasets.preview import ImagePreview, contact_sheet
-from idemnet.datasets.published import FileEntry, publish, read_manifest
+from idemnet.datasets.published import FileEntry, Manifest, publish, read_manifest
 from idemnet.datasets.raw import image_files
 from idemnet.recipes import Evaluation, Plan, Recipe, Sample
 
@@ -21,7 +21,7 @@ class EvaluationDataset(PublishedDataset[Evaluation]):
     """What `evaluate` publishes: scores.json, and the samples' pictures."""
 
     def load(self) -> Evaluation:
-        return read_evaluation(self._folder)
+        return read_evaluation(self._folder, self.read_manifest())
 
     def save(self, data: Recipe) -> None:
         publish(self._folder, data, _write, _finish)
@@ -43,7 +43,7 @@ class Evaluations:
         """Make what the recipe describes, or find that it is there."""
         place = self.folder / recipe.fingerprint[:16]
         publish(place, recipe, _write, _finish)
-        return read_evaluation(place)
+        return read_evaluation(place, read_manifest(place))
 
 
 class EvaluationsDataset(Folder):
@@ -53,9 +53,8 @@ class EvaluationsDataset(Folder):
         return Evaluations(self._folder)
 
 
-def read_evaluation(folder: Path) -> Evaluation:
+def read_evaluation(folder: Path, manifest: Manifest) -> Evaluation:
     """Read what was published in a folder."""
-    manifest = read_manifest(folder)
     images = image_files(manifest)
     scores = json.loads((folder / SCORES).read_bytes())
     samples = [

@@ -1,18 +1,16 @@
 """What every dataset of this project has in common: one published folder per task and data set."""
 
+import fcntl
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from kedro.io import AbstractDataset, DatasetError
 
 from idemnet.datasets.files import leads_out
 from idemnet.datasets.images import write_image
-from idemnet.datasets.published import (
-    publish,
-    published_fingerprint,
-)
+from idemnet.datasets.published import Manifest, is_published, publish, read_manifest
 from idemnet.errors import BadInputError
 from idemnet.recipes import Recipe
 
@@ -22,12 +20,33 @@ Handle = TypeVar("Handle")
 class Folder(AbstractDataset[Any, Any]):
     """A folder that nobody saves to as a whole, unless a dataset says how."""
 
-    def __init__(self, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+    lock_as_input: ClassVar[int | None] = None
+    """How a run locks the folder that it takes as an input; its outputs it always owns."""
+
+    @property
+    def folder(self) -> Path:
+        return self._folder
+
+    def __init__(
+        self, filepath: str, metadata: dict[str, Any] | None = None, made_by: str = ""
+    ) -> None:
+        """Name the folder.
+
+        Args:
+            filepath: The folder.
+            metadata: For kedro-viz.
+            made_by: The command that makes it, for errors.
+        """
         self._folder = Path(filepath)
         self.metadata = metadata
+        self._made_by = made_by
 
     def save(self, data: Any) -> None:
         raise DatasetError(f"{self._folder}: is not saved as a whole")
+
+    def read_manifest(self) -> Manifest:
+        """Read the manifest of what was published, undamaged."""
+        return read_manifest(self._folder, self._made_by)
 
     def _describe(self) -> dict[str, Any]:
         return {"folder": str(self._folder)}
@@ -37,7 +56,11 @@ class DatasetFolder(Folder):
     """A folder below a task's folder, named by the data set that the task works on."""
 
     def __init__(
-        self, filepath: str, dataset: Mapping[str, str], metadata: dict[str, Any] | None = None
+        self,
+        filepath: str,
+        dataset: Mapping[str, str],
+        metadata: dict[str, Any] | None = None,
+        made_by: str = "",
     ) -> None:
         """Name the folder.
 
@@ -45,8 +68,9 @@ class DatasetFolder(Folder):
             filepath: The task's folder; each of its data sets is a folder below.
             dataset: Which data set each task uses (conf/*/globals.yml).
             metadata: For kedro-viz.
+            made_by: The command that makes it, for errors.
         """
-        super().__init__(str(dataset_folder(filepath, dataset)), metadata)
+        super().__init__(str(dataset_folder(filepath, dataset)), metadata, made_by)
 
 
 def dataset_folder(filepath: str, dataset: Mapping[str, str]) -> Path:
@@ -65,6 +89,8 @@ def dataset_folder(filepath: str, dataset: Mapping[str, str]) -> Path:
 class PublishedDataset(DatasetFolder, Generic[Handle]):
     """A folder that a step publishes whole: saving takes a recipe, loading gives a handle."""
 
+    lock_as_input = fcntl.LOCK_SH  # read until the run ends: nobody may replace it meanwhile
+
     @abstractmethod
     def load(self) -> Handle: ...
 
@@ -72,4 +98,4 @@ class PublishedDataset(DatasetFolder, Generic[Handle]):
         publish(self._folder, data, write_image)
 
     def _exists(self) -> bool:
-        return published_fingerprint(self._folder) is not None
+        return is_published(self._folder)

@@ -6,7 +6,6 @@ from typing import Any
 from idemnet.datasets.folder import PublishedDataset
 from idemnet.datasets.images import CroppedImage, ImageFile
 from idemnet.datasets.preview import ImagePreview, contact_sheet
-from idemnet.datasets.published import read_manifest
 from idemnet.datasets.raw import image_files
 from idemnet.recipes import Pair, Pairs, StoredImage
 
@@ -15,7 +14,7 @@ class PairsDataset(PublishedDataset[Pairs]):
     """What `synthesize` publishes."""
 
     def load(self) -> Pairs:
-        manifest = read_manifest(self._folder)
+        manifest = self.read_manifest()
         images = image_files(manifest)
         pairs = [_pair(row, images) for row in manifest.about["pairs"]]
         return Pairs(manifest.fingerprint, pairs, self._folder.name)

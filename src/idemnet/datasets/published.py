@@ -1,4 +1,4 @@
-"""Folders that are whole or absent.
+"""Folders that are published atomically.
 
 A published folder got its name by a rename, after every file in it was written, and holds a
 manifest: the fingerprint of what it was made from, and each file's bytes and sha256. While it is
@@ -12,6 +12,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,50 +50,74 @@ class Manifest(FilesInPlace):
     about: Mapping[str, Any]
 
 
-def published_fingerprint(folder: Path) -> str | None:
-    """Tell what a folder was made from, or None where nothing whole is there."""
-    manifest = folder / MANIFEST
-    if not manifest.is_file():
-        return None
-    return str(json.loads(manifest.read_bytes())["fingerprint"])
+def is_published(folder: Path) -> bool:
+    return (folder / MANIFEST).is_file()
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Read a published folder's manifest and see that every file it lists is there, whole."""
-    if not (folder / MANIFEST).is_file():
-        raise BadInputError(f"{folder}: nothing is published here yet, run the step that makes it")
-    stored = json.loads((folder / MANIFEST).read_bytes())
-    root = (folder / stored["root"]).resolve()
-    files = {name: (size, sha256) for name, (size, sha256) in stored["files"].items()}
-    _check_files(root, files)
-    return Manifest(root, files, stored["fingerprint"], stored["about"])
+def read_manifest(folder: Path, made_by: str = "") -> Manifest:
+    """Read a published folder's manifest and check every file it lists.
 
+    Args:
+        folder: The published folder.
+        made_by: The command that makes it, for errors.
 
-def _check_files(root: Path, files: Mapping[str, FileEntry]) -> None:
-    broken = [name for name, (size, _) in files.items() if _size(root / name) != size]
-    if broken:
+    Raises:
+        BadInputError: If nothing is published, or files are missing or changed.
+    """
+    remedy = f"; make it again with: {made_by}" if made_by else ""
+    if not is_published(folder):
+        raise BadInputError(f"{shown(folder)}: not found{remedy.replace(' again', '')}")
+    manifest = _parse_manifest(folder)
+    if manifest is None:
+        raise BadInputError(f"{shown(folder / MANIFEST)}: is damaged{remedy}")
+    damaged = find_damage(folder, manifest)
+    if damaged:
         raise BadInputError(
-            f"{root}: {len(broken)} of {len(files)} files are missing or of another size than "
-            f"recorded: {some(broken)}"
+            f"{shown(manifest.root)}: {len(damaged)} of {len(manifest.files)} files are missing or "
+            f"changed: {some(damaged)}{remedy}"
         )
+    return manifest
 
 
-def check_hashes(manifest: Manifest) -> None:
-    """See that every file is, to the last bit, the one that was recorded; takes a read of all."""
-    hashes = {name: sha256 for name, (_, sha256) in manifest.files.items() if sha256 is not None}
-    changed = [name for name, sha256 in hashes.items() if hash_file(manifest.root / name) != sha256]
-    if changed:
-        raise BadInputError(
-            f"{manifest.root}: {len(changed)} of {len(hashes)} files are not those that were "
-            f"recorded, remove the folder to have it made again: {some(changed)}"
-        )
-
-
-def _size(path: Path) -> int | None:
+def _parse_manifest(folder: Path) -> Manifest | None:
+    """Parse a manifest; None if it is not one."""
     try:
-        return path.stat().st_size
-    except OSError:
+        stored = json.loads((folder / MANIFEST).read_bytes())
+        return Manifest(
+            (folder / stored["root"]).resolve(),
+            {name: (size, sha256) for name, (size, sha256) in stored["files"].items()},
+            stored["fingerprint"],
+            stored["about"],
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def find_damage(folder: Path, manifest: Manifest) -> list[str]:
+    """Return the files that are missing, of another size, or changed since they were recorded.
+
+    A manifest is written last, so only files that are not older than it are hashed. If these are
+    unchanged (copied, or checked out), the manifest's time is set after theirs, so that they are
+    hashed once and not by every run.
+    """
+    place = folder / MANIFEST
+    recorded, newest, damaged = place.stat().st_mtime_ns, 0, []
+    for name, (size, sha256) in manifest.files.items():
+        try:
+            found = (manifest.root / name).stat()
+        except OSError:
+            damaged.append(name)
+            continue
+        if found.st_size != size:
+            damaged.append(name)
+        elif sha256 is not None and found.st_mtime_ns >= recorded:
+            newest = max(newest, found.st_mtime_ns)
+            if hash_file(manifest.root / name) != sha256:
+                damaged.append(name)
+    if newest and not damaged:
+        with suppress(OSError):  # of somebody else, or read-only: hashed again next time
+            os.utime(place, ns=(newest + 1, newest + 1))
+    return damaged
 
 
 def _entries_are_files(folder: Path, entries: Mapping[str, Any], plan: Plan) -> Mapping[str, Any]:
@@ -102,8 +127,8 @@ def _entries_are_files(folder: Path, entries: Mapping[str, Any], plan: Plan) -> 
 def publish(
     folder: Path, recipe: Recipe, write: Write, finish: Finish = _entries_are_files
 ) -> None:
-    """Make what the recipe describes and publish it, unless it is already there."""
-    if published_fingerprint(folder) == recipe.fingerprint:
+    """Make what the recipe describes and publish it, unless it is there and undamaged."""
+    if _is_there(folder, recipe.fingerprint):
         remove_leftovers(folder)
         logger.info("%s: unchanged, nothing to do", shown(folder))
         return
@@ -134,13 +159,39 @@ def publish(
     logger.info("%s: %d files in %.1f s", shown(folder), len(entries), time.monotonic() - started)
 
 
+def _is_there(folder: Path, fingerprint: str) -> bool:
+    """Tell if a folder holds what the fingerprint stands for; warn if it does but is damaged."""
+    if not is_published(folder):
+        return False
+    manifest, damaged = _parse_manifest(folder), [MANIFEST]
+    if manifest is not None:
+        if manifest.fingerprint != fingerprint:
+            return False
+        damaged = find_damage(folder, manifest)
+    if damaged:
+        logger.warning(
+            "%s: missing or changed: %s; making the folder again", shown(folder), some(damaged)
+        )
+    return not damaged
+
+
 def _check_made(staging: Path, entries: Mapping[str, FileEntry]) -> None:
     """Refuse to publish what somebody has removed meanwhile; the next run begins anew."""
-    try:
-        _check_files(staging / "files", entries)
-    except BadInputError:
+    files = staging / "files"
+    missing = [name for name, (size, _) in entries.items() if _size(files / name) != size]
+    if missing:
         shutil.rmtree(staging, ignore_errors=True)
-        raise
+        raise BadInputError(
+            f"{files}: {len(missing)} of {len(entries)} files were removed or changed while the "
+            f"folder was made, run again: {some(missing)}"
+        )
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
 
 
 def _staging(folder: Path, fingerprint: str) -> Path:

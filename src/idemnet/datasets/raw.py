@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from idemnet.datasets.folder import PublishedDataset
 from idemnet.datasets.images import DepthFile, ImageFile
 from idemnet.datasets.preview import ImagePreview, contact_sheet
-from idemnet.datasets.published import Manifest, read_manifest
+from idemnet.datasets.published import Manifest
 from idemnet.datasets.video import Video
 from idemnet.layouts import Place, place_files
 from idemnet.recipes import FrameSequence, Image, RawData, Split
@@ -39,7 +39,7 @@ class RawDataset(PublishedDataset[RawData]):
     """What `download` publishes."""
 
     def load(self) -> RawData:
-        manifest = read_manifest(self._folder)
+        manifest = self.read_manifest()
         layout = manifest.about["layout"]
         images = image_files(manifest)
         sequences: list[FrameSequence] = []

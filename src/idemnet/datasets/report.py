@@ -9,18 +9,19 @@ from kedro_datasets._typing import JSONPreview
 
 from idemnet.datasets.files import place_inside, write_whole
 from idemnet.datasets.folder import PublishedDataset
-from idemnet.datasets.published import FileEntry, publish, read_manifest
+from idemnet.datasets.published import FileEntry, publish
 from idemnet.recipes import Plan, Recipe, Report
 
-METRICS = "metrics.json"
+METRICS, TIMING = "metrics.json", "timing.json"
 
 
 class ReportDataset(PublishedDataset[Report]):
-    """What `report` publishes: metrics.json, report.html, and the figures and tables in it."""
+    """What `report` publishes: metrics.json, timing.json, report.html, its plots and tables."""
 
     def load(self) -> Report:
-        manifest = read_manifest(self._folder)
+        manifest = self.read_manifest()
         metrics = json.loads((self._folder / METRICS).read_bytes())
+        metrics["cost"] |= json.loads((self._folder / TIMING).read_bytes())
         files = {name: (self._folder / name).read_bytes for name in manifest.files}
         return Report(manifest.fingerprint, manifest.about["run"], metrics, files)
 

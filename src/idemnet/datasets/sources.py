@@ -9,6 +9,7 @@ from typing import Any
 
 from kedro.io import AbstractDataset, DatasetError
 
+from idemnet import versions
 from idemnet.data_parameters import SourceParameters, StructureParameters
 from idemnet.datasets.archive import Archive, Member
 from idemnet.datasets.checksum import hash_file
@@ -23,7 +24,6 @@ from idemnet.errors import BadInputError
 from idemnet.layouts import Place, check_structure, place_files
 from idemnet.recipes import Job, LazyImage, Plan, Recipe, Split, fingerprint
 
-VERSION = 1
 MEMBERS_PER_JOB = 64
 
 
@@ -66,7 +66,9 @@ class SourcesOnDisk:
         parameters = source.archive
         identity = parameters.sha256 or list(parameters.addresses)
         return Recipe(
-            fingerprint("download", VERSION, {"archive": identity}, source.layout, source.expected),
+            fingerprint(
+                "download", versions.FETCH, {"archive": identity}, source.layout, source.expected
+            ),
             partial(_plan_archive, source, self._archives),
         )
 
@@ -74,7 +76,9 @@ class SourcesOnDisk:
         folder = _existing_folder(source.folder.path)
         files = _list_files(folder, is_image)
         return Recipe(
-            fingerprint("download", VERSION, _identity(files), source.layout, source.expected),
+            fingerprint(
+                "download", versions.FETCH, _identity(files), source.layout, source.expected
+            ),
             partial(_plan_folder, source, folder, files),
         )
 
@@ -84,7 +88,7 @@ class SourcesOnDisk:
         if not files:
             raise BadInputError(f"{folder}: holds no video ({', '.join(VIDEO_SUFFIXES)})")
         return Recipe(
-            fingerprint("download", VERSION, _identity(files), source.expected),
+            fingerprint("download", versions.FETCH, _identity(files), source.expected),
             partial(_plan_videos, folder, files),
         )
 

@@ -9,7 +9,7 @@ from kedro.io import AbstractDataset
 
 from idemnet.datasets.files import shown, write_whole
 from idemnet.datasets.folder import Folder
-from idemnet.datasets.published import publish, published_fingerprint, read_manifest
+from idemnet.datasets.published import is_published, publish
 from idemnet.datasets.report import list_files, write_files
 from idemnet.errors import BadInputError
 from idemnet.recipes import Recipe
@@ -22,14 +22,14 @@ class StudyDataset(Folder):
     """What a study publishes: results.json, tables, a figure."""
 
     def load(self) -> StudyResults:
-        read_manifest(self._folder)
+        self.read_manifest()
         return _read(self._folder)
 
     def save(self, data: Recipe) -> None:
         publish(self._folder, data, write_files, list_files)
 
     def _exists(self) -> bool:
-        return published_fingerprint(self._folder) is not None
+        return is_published(self._folder)
 
 
 class StudiesDataset(Folder):

@@ -8,9 +8,13 @@ from idemnet.recipes import Evaluation
 
 Row = Mapping[str, Any]
 
+DECIMALS = 4
+"""As precise as any table shows them. Further digits depend on the CPU and on the order of
+additions, and would make metrics.json, which git tracks, differ between machines."""
+
 
 def summarise(evaluation: Evaluation) -> dict[str, Any]:
-    """Give what metrics.json holds; its keys do not change."""
+    """Return what metrics.json and timing.json hold; the keys do not change."""
     about, rows = evaluation.about, evaluation.rows
     detailed = [row for row in rows if "repeat" in row]
     return {
@@ -52,11 +56,15 @@ def summarise(evaluation: Evaluation) -> dict[str, Any]:
 
 def _before_and_after(rows: Sequence[Row]) -> dict[str, Any]:
     return {
-        when: {**mean_scores([row[when] for row in rows]), "images": len(rows)}
+        when: {
+            name: round(value, DECIMALS)
+            for name, value in mean_scores([row[when] for row in rows]).items()
+        }
+        | {"images": len(rows)}
         for when in ("input", "restored")
     }
 
 
 def _mean_lists(lists: Iterable[Sequence[float]]) -> list[float]:
     """Average place by place."""
-    return [mean(values) for values in zip(*lists, strict=True)]
+    return [round(mean(values), DECIMALS) for values in zip(*lists, strict=True)]

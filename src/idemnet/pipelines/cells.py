@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from idemnet import versions
 from idemnet.errors import BadInputError
 from idemnet.evaluation.summary import summarise
 from idemnet.parameters import EvaluateParameters, TrainParameters
@@ -29,8 +30,6 @@ from idemnet.training.job import TrainingJob
 from idemnet.training.side_by_side import train_side_by_side
 
 logger = logging.getLogger(__name__)
-
-VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,9 @@ class Study:
     def fingerprint(self) -> str:
         """Of the study as a whole: what it runs on, and its cells."""
         parts = {"name": self.name, "patches": self.patches.fingerprint}
-        return fingerprint("study", VERSION, self.parameters, self.train, self.evaluate, parts)
+        return fingerprint(
+            "study", versions.STUDY, self.parameters, self.train, self.evaluate, parts
+        )
 
     @cached_property
     def trials(self) -> list[Trial]:
@@ -116,7 +117,7 @@ class Study:
     def _run(self, trial: Trial, parent: str) -> Outcome:
         about = self.parameters.cells[trial.cell]
         outcome = Outcome(trial.cell, about.label, trial.seed, trial.sequence, about.after)
-        child = fingerprint("cell", VERSION, self.fingerprint, asdict(trial))
+        child = fingerprint("cell", versions.STUDY, self.fingerprint, asdict(trial))
         tags = {"parent": parent, "study": self.name, "cell": trial.cell}
         try:
             trained, evaluation = self._measure(trial)

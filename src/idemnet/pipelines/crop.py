@@ -8,12 +8,11 @@ from itertools import accumulate
 
 import numpy as np
 
+from idemnet import versions
 from idemnet.data_parameters import CropParameters
 from idemnet.errors import BadInputError
 from idemnet.imaging.crop import contrast, cut_patches, patch_grid
 from idemnet.recipes import Job, Pair, Pairs, PatchBlock, PatchRow, Plan, Recipe, Split, fingerprint
-
-VERSION = 1
 
 
 def crop(pairs: Pairs, parameters: CropParameters) -> Recipe:
@@ -23,20 +22,32 @@ def crop(pairs: Pairs, parameters: CropParameters) -> Recipe:
         BadInputError: If an image is smaller than a patch, or nothing is left to train on.
     """
     return Recipe(
-        fingerprint("crop", VERSION, parameters, pairs.fingerprint),
+        fingerprint("crop", versions.CROP, parameters, pairs.fingerprint),
         partial(_plan, pairs.pairs, parameters),
     )
 
 
-def hold_out(pairs: Sequence[Pair], fraction: float) -> set[str]:
-    """Choose training sequences for validation: by a hash of their names, so that it stays put.
+def hold_out(pairs: Sequence[Pair], parameters: CropParameters) -> set[str]:
+    """Return the training sequences for validation: those named, or a share chosen by hash.
+
+    A hash of their names, so that the choice stays the same when sequences are added.
 
     Raises:
-        BadInputError: If there are too few sequences to hold one out.
+        BadInputError: If one is not found, or there are too few sequences to hold one out.
     """
+    found = {pair.sequence for pair in pairs if pair.split == "train"}
+    if parameters.validation_sequences:
+        missing = set(parameters.validation_sequences) - found
+        if missing:
+            raise BadInputError(
+                f"validation_sequences: not found among the {len(found)} training sequences: "
+                f"{', '.join(sorted(missing))}"
+            )
+        return set(parameters.validation_sequences)
+    fraction = parameters.validation_fraction
     if fraction == 0 or any(pair.split == "validation" for pair in pairs):
         return set()
-    names = sorted({pair.sequence for pair in pairs if pair.split == "train"}, key=_digest)
+    names = sorted(found, key=_digest)
     if len(names) < 2:
         raise BadInputError(
             f"validation needs a training sequence of its own, but there is only {len(names)}; "
@@ -50,7 +61,7 @@ def _digest(name: str) -> str:
 
 
 def _plan(pairs: Sequence[Pair], parameters: CropParameters) -> Plan:
-    held_out = hold_out(pairs, parameters.validation_fraction)
+    held_out = hold_out(pairs, parameters)
     small = [pair for pair in pairs if min(pair.height, pair.width) < parameters.size]
     if small:
         raise BadInputError(

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from idemnet import versions
 from idemnet.data_parameters import SceneParameters, SourceParameters
 from idemnet.errors import BadInputError
 from idemnet.imaging.scenes import render_depth, render_frames
 from idemnet.recipes import Job, LazyImage, Plan, Recipe, Sources, Split, fingerprint
-
-VERSION = 1
 
 
 def download(source: SourceParameters, sources: Sources) -> Recipe:
@@ -64,7 +63,7 @@ def render_scenes(scene: SceneParameters, sources: Sources) -> Recipe:
         for photographs in [[*sources.photographs(split), *(further if split == "train" else ())]]
         for number in range(count)
     ]
-    made_from = fingerprint("download", VERSION, scene, *([identity] if identity else []))
+    made_from = fingerprint("download", versions.RENDER, scene, *([identity] if identity else []))
     return Recipe(made_from, lambda: Plan(jobs, {"layout": "frames"}))
 
 

@@ -1,15 +1,15 @@
 """evaluate: scores of weights on the test pairs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial, update_wrapper
 from importlib.metadata import version
+from typing import Any
 
+from idemnet import versions
 from idemnet.errors import BadInputError
 from idemnet.evaluation.protocols import check_fits
 from idemnet.parameters import EvaluateParameters
-from idemnet.recipes import Job, Pairs, Plan, Recipe, TrainedModel, fingerprint
-
-VERSION = 2
+from idemnet.recipes import Job, Pair, Pairs, Plan, Recipe, TrainedModel, fingerprint
 
 
 def evaluate(
@@ -21,11 +21,6 @@ def evaluate(
         BadInputError: If the protocol does not fit, the weights are another task's, or there is
             nothing to test on.
     """
-    # Inside, so that listing pipelines need not import torch.
-    from idemnet.evaluation.job import EvaluationJob  # noqa: PLC0415
-    from idemnet.models.device import choose_device  # noqa: PLC0415
-    from idemnet.models.network import Network  # noqa: PLC0415
-
     check_fits(parameters.protocol, task, forced=parameters.force_protocol)
     card = trained.card
     if card["task"] != task:
@@ -33,24 +28,44 @@ def evaluate(
     test = tuple(pair for pair in pairs.pairs if pair.split == "test")
     if not test:
         raise BadInputError(f"data set '{pairs.dataset}' has no test images")
+    made_from = {
+        "weights": card["sha256"],
+        # The evaluation holds the card, and its report is recorded with that training.
+        "training": card.get("fingerprint"),
+        "torch": version("torch"),
+    }
+    return Recipe(
+        fingerprint("evaluate", versions.EVALUATE, parameters, pairs.fingerprint, made_from),
+        partial(_plan, test, trained, parameters, {"task": task, "dataset": pairs.dataset}),
+    )
+
+
+def _plan(
+    test: tuple[Pair, ...],
+    trained: TrainedModel,
+    parameters: EvaluateParameters,
+    about: Mapping[str, Any],
+) -> Plan:
+    # Only here, so that whoever has nothing to evaluate need not import torch.
+    from idemnet.evaluation.job import EvaluationJob  # noqa: PLC0415
+    from idemnet.models.device import choose_device  # noqa: PLC0415
+    from idemnet.models.network import Network  # noqa: PLC0415
+
     device = choose_device(parameters.device)
     job = EvaluationJob(test, Network.of(trained), parameters, device)
-    about = {
-        "task": task,
-        "dataset": pairs.dataset,
-        "protocol": parameters.protocol,
-        "chain": parameters.chain,
-        "device": device,
-        "card": dict(card),
-        "samples": [
-            {"name": f"{test[at].sequence}/{test[at].frame}", "level": test[at].level}
-            for at in job.samples
-        ],
-    }
-    made_from = {"weights": card["sha256"], "device": device, "torch": version("torch")}
-    return Recipe(
-        fingerprint("evaluate", VERSION, parameters, pairs.fingerprint, made_from),
-        lambda: Plan([Job(job.names, job.make)], about),
+    return Plan(
+        [Job(job.names, job.make)],
+        {
+            **about,
+            "protocol": parameters.protocol,
+            "chain": parameters.chain,
+            "device": device,
+            "card": dict(trained.card),
+            "samples": [
+                {"name": f"{test[at].sequence}/{test[at].frame}", "level": test[at].level}
+                for at in job.samples
+            ],
+        },
     )
 
 

@@ -7,11 +7,10 @@ from functools import cached_property, partial
 import numpy as np
 import torch
 
+from idemnet import versions
 from idemnet.models.device import to_image, to_tensor
 from idemnet.models.network import Network
 from idemnet.recipes import Image, Pairs, StoredImage, TrainedModel, fingerprint
-
-VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,9 @@ def restored_pairs(pairs: Pairs, trained: TrainedModel) -> Pairs:
     restored = partial(ChangedImage, change=Restore(Network.of(trained)))
     return replace(
         pairs,
-        fingerprint=fingerprint("restored", VERSION, pairs.fingerprint, trained.card["sha256"]),
+        fingerprint=fingerprint(
+            "restored", versions.STUDY_INPUTS, pairs.fingerprint, trained.card["sha256"]
+        ),
         pairs=[
             replace(pair, degraded=restored(pair.degraded))
             for pair in pairs.pairs
@@ -66,7 +67,7 @@ def single_channel_pairs(pairs: Pairs) -> Pairs:
     grey = partial(ChangedImage, change=to_single_channel)
     return replace(
         pairs,
-        fingerprint=fingerprint("single channel", VERSION, pairs.fingerprint),
+        fingerprint=fingerprint("single channel", versions.STUDY_INPUTS, pairs.fingerprint),
         pairs=[
             replace(pair, degraded=grey(pair.degraded), clean=grey(pair.clean))
             for pair in pairs.pairs
@@ -84,6 +85,6 @@ def one_sequence(pairs: Pairs, sequence: str) -> Pairs:
     """Give the test pairs of one sequence, as which data sets of several name each of them."""
     return replace(
         pairs,
-        fingerprint=fingerprint("sequence", VERSION, pairs.fingerprint, sequence),
+        fingerprint=fingerprint("sequence", versions.STUDY_INPUTS, pairs.fingerprint, sequence),
         pairs=[pair for pair in pairs.pairs if (pair.split, pair.sequence) == ("test", sequence)],
     )

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from idemnet import versions
 from idemnet.recipes import (
     Evaluation,
     Job,
@@ -15,7 +16,6 @@ from idemnet.recipes import (
     fingerprint,
 )
 
-VERSION = 1
 NAME = "report"
 
 
@@ -42,7 +42,7 @@ def report(evaluation: Evaluation, trained: TrainedModel, tracker: Tracker) -> R
     job = ReportJob(evaluation, TrainedModel({}, card, trained.history), others)
     parts = {"card": card["sha256"], "others": [other["fingerprint"] for other in others]}
     return Recipe(
-        fingerprint("report", VERSION, evaluation.fingerprint, parts),
+        fingerprint("report", versions.REPORT, evaluation.fingerprint, parts),
         lambda: Plan([Job((NAME,), job.make)], {"run": card["fingerprint"]}),
     )
 

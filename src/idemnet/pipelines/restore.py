@@ -6,6 +6,7 @@ from functools import partial, update_wrapper
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from idemnet import versions
 from idemnet.errors import BadInputError
 from idemnet.parameters import RestoreParameters
 from idemnet.photos import Inbox, LazyPhoto, Photo
@@ -13,8 +14,6 @@ from idemnet.recipes import Job, Plan, Recipe, TrainedModel, fingerprint
 
 if TYPE_CHECKING:
     from idemnet.models.network import Network
-
-VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def restore_inbox(
     job = RestoreJob(inbox.pictures, Network.of(trained), parameters, device)
     made_from = {"weights": card["sha256"], "device": device, "torch": version("torch")}
     return Recipe(
-        fingerprint("restore", VERSION, parameters, inbox.fingerprint, made_from),
+        fingerprint("restore", versions.RESTORE, parameters, inbox.fingerprint, made_from),
         lambda: Plan([Job(tuple(inbox.pictures), job.make)], {"task": task, "card": dict(card)}),
     )
 

@@ -6,6 +6,7 @@ from functools import partial, update_wrapper
 
 from kedro.pipeline import Pipeline, node
 
+from idemnet import versions
 from idemnet.errors import BadInputError
 from idemnet.parameters import EvaluateParameters, TrainParameters
 from idemnet.pipelines.download import download
@@ -24,7 +25,6 @@ from idemnet.recipes import (
 )
 from idemnet.studies import StudyParameters, StudyResults
 
-VERSION = 1
 NAME = "study"
 
 
@@ -68,7 +68,7 @@ def tabulate(results: StudyResults) -> Recipe:
     """Describe a study's tables and figure."""
     job = TablesJob(results)
     return Recipe(
-        fingerprint("tables", VERSION, asdict(results)),
+        fingerprint("tables", versions.TABLES, asdict(results)),
         lambda: Plan([Job((NAME,), job.make)], {"study": results.name}),
     )
 
@@ -98,7 +98,8 @@ def check(results: StudyResults, _: str) -> None:
 def ready_pairs(raw: RawData) -> Recipe:
     """Point at the pairs of a data set that is only for tests."""
     return Recipe(
-        fingerprint("ready pairs", VERSION, raw.fingerprint), partial(plan_ready_pairs, raw)
+        fingerprint("ready pairs", versions.READY_PAIRS, raw.fingerprint),
+        partial(plan_ready_pairs, raw),
     )
 
 

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from idemnet import versions
 from idemnet.data_parameters import BlurParameters, HazeParameters, RainParameters
 from idemnet.errors import BadInputError
 from idemnet.imaging.blur import Centre, blur_sequence, find_centres
@@ -16,10 +17,6 @@ from idemnet.recipes import FrameSequence, Image, Job, LazyDepth, Plan, RawData,
 
 logger = logging.getLogger(__name__)
 
-VERSION = 1
-HAZE_VERSION = 1
-RAIN_VERSION = 1
-
 
 def synthesize_blur(raw: RawData, synthesis: BlurParameters) -> Recipe:
     """Blur around each centre at every level; a data set of pairs passes through, checked.
@@ -27,7 +24,7 @@ def synthesize_blur(raw: RawData, synthesis: BlurParameters) -> Recipe:
     Raises:
         BadInputError: If a sequence is shorter than the widest window, or a pair does not fit.
     """
-    identity = fingerprint("synthesize", VERSION, synthesis, raw.fingerprint)
+    identity = fingerprint("synthesize", versions.SYNTHESIZE["deblur"], synthesis, raw.fingerprint)
     if raw.sequences:
         return Recipe(identity, partial(_plan_blur, raw, synthesis))
     blurred = "blur" if synthesis.response == "linear" else "blur_gamma"
@@ -41,7 +38,7 @@ def synthesize_haze(raw: RawData, haze: HazeParameters) -> Recipe:
     Raises:
         BadInputError: If a sequence has no depth map, or a pair does not fit.
     """
-    identity = fingerprint("synthesize haze", HAZE_VERSION, haze, raw.fingerprint)
+    identity = fingerprint("synthesize haze", versions.SYNTHESIZE["dehaze"], haze, raw.fingerprint)
     if not raw.sequences:
         return Recipe(identity, partial(plan_ready_pairs, raw))
     return Recipe(identity, partial(_plan_haze, raw, haze))
@@ -53,7 +50,7 @@ def synthesize_rain(raw: RawData, rain: RainParameters) -> Recipe:
     Raises:
         BadInputError: If a pair does not fit.
     """
-    identity = fingerprint("synthesize rain", RAIN_VERSION, rain, raw.fingerprint)
+    identity = fingerprint("synthesize rain", versions.SYNTHESIZE["derain"], rain, raw.fingerprint)
     if not raw.sequences:
         return Recipe(identity, partial(plan_ready_pairs, raw))
     return Recipe(identity, partial(_plan_rain, raw, rain))

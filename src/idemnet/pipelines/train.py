@@ -1,10 +1,14 @@
 """train: weights from patches."""
 
+import logging
 from collections.abc import Callable
 from functools import partial, update_wrapper
 
 from idemnet.parameters import TrainParameters
 from idemnet.recipes import CheckpointStore, Patches, Tracker, TrainedModel
+from idemnet.training.job import TrainingJob
+
+logger = logging.getLogger(__name__)
 
 
 def train(
@@ -15,24 +19,43 @@ def train(
     *,
     task: str,
 ) -> TrainedModel:
-    """Train, or go on training, or find that it is done; give the best weights.
+    """Train, or resume, or find that it is done; return the best weights.
 
     Raises:
         BadInputError: If the device is not there, or there is not enough to train on.
         RuntimeError: If the loss is not finite, or a training process died.
     """
-    # Inside, so that listing pipelines need not import torch.
-    from idemnet.training.job import TrainingJob  # noqa: PLC0415
+    job = TrainingJob(task, parameters, patches, checkpoints, tracker)
+    done = tracker.trained(job.fingerprint)
+    if done is not None:
+        logger.info("training %s: done before, nothing to do", task)
+        return done
+    # Only here, so that whoever has nothing to train need not import torch.
     from idemnet.training.launch import run_team  # noqa: PLC0415
     from idemnet.training.result import describe  # noqa: PLC0415
 
-    job = TrainingJob(task, parameters, patches, checkpoints, tracker)
     job.check()
     run_team(job)
     final = job.load_checkpoint()
     if final is None:
         raise RuntimeError("training left no checkpoint")
     return describe(job, final)
+
+
+def join(
+    patches: Patches,
+    parameters: TrainParameters,
+    checkpoints: CheckpointStore,
+    tracker: Tracker,
+    *,
+    task: str,
+) -> None:
+    """Take part in a training whose checkpoints another node saves in the same folder."""
+    from idemnet.training.launch import run_team  # noqa: PLC0415
+
+    job = TrainingJob(task, parameters, patches, checkpoints, tracker, joins=True)
+    job.check()
+    run_team(job)
 
 
 def train_for(task: str) -> Callable[..., TrainedModel]:

@@ -12,8 +12,9 @@ CONSTRAINT = {"train.times", "train.idempotence_weight", "train.alphas"}
 MACHINE = {
     f"train.{name}"
     for name in (
-        "device", "threads", "workers", "processes", "nodes", "rendezvous", "compile",
-        "checkpoint_steps", "checkpoint_iterations",
+        "device", "threads", "workers", "processes", "nodes", "rendezvous", "rendezvous_minutes",
+        "compile", "accumulate", "mixed_precision", "deterministic", "checkpoint_steps",
+        "checkpoint_minutes", "time_limit_minutes", "checkpoint_iterations",
     )
 }  # fmt: skip
 """Settings that say where a training ran, not what it learnt."""

@@ -13,7 +13,7 @@ ROWS = {
     "input PSNR": ("test/input/psnr", "{:.2f} dB"),
     "restored PSNR": ("test/restored/psnr", "{:.2f} dB"),
     "restored SSIM": ("test/restored/ssim", "{:.4f}"),
-    "validation PSNR": ("final.validation.psnr", "{:.2f} dB"),
+    "validation PSNR": ("final/validation/psnr", "{:.2f} dB"),
     "parameters": ("test/cost/parameters", "{:,.0f}"),
     "seconds per image": ("test/cost/seconds/median", "{:.3f}"),
 }

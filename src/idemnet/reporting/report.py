@@ -14,7 +14,9 @@ from idemnet.reporting.plots import draw_plots
 from idemnet.reporting.samples import show_samples
 from idemnet.reporting.words import words_of
 
-METRICS, PAGE = "metrics.json", "report.html"
+METRICS, TIMING, PAGE = "metrics.json", "timing.json", "report.html"
+TIMED = ("seconds", "peak_memory_mb", "device_name")
+"""What of the cost differs from run to run, or between machines: kept out of metrics.json."""
 
 
 def make_report(
@@ -41,11 +43,18 @@ def make_report(
         metrics, rows, trained.card, settings, other, curves, plots, samples, words,
         samples_kept=len(evaluation.samples),
     )  # fmt: skip
+    cost = metrics["cost"]
+    counted = {name: value for name, value in cost.items() if name not in TIMED}
     return {
-        METRICS: (json.dumps(metrics, indent=1, allow_nan=False) + "\n").encode(),
+        METRICS: _json({**metrics, "cost": counted}),
+        TIMING: _json({name: cost[name] for name in TIMED}),
         PAGE: render_page(findings).encode(),
         "images.csv": tables.images_csv(rows),
         "repeat.csv": tables.repeat_csv(metrics),
         "training.csv": tables.training_csv(trained.history),
         **plots,
     }
+
+
+def _json(content: Mapping[str, Any]) -> bytes:
+    return (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()

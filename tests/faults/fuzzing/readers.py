@@ -25,13 +25,16 @@ from idemnet.datasets.images import (
     decode_image,
     encode_png,
     png_chunk,
+    register_heif,
 )
-from idemnet.datasets.photo import decode_photo, encode_photo
+from idemnet.datasets.photo import decode_photo, encode_photo, result_name
 from idemnet.datasets.weights import read_weights, write_weights
 from idemnet.errors import BadInputError
 from idemnet.models import MODELS
 from idemnet.recipes import TrainedModel
 from idemnet.restorer import Restorer
+
+from ...datasets.test_photo import cmyk_profile
 
 NAME = "f" * 64
 
@@ -47,6 +50,7 @@ class Reader:
 
 
 def pictures() -> dict[str, bytes]:
+    register_heif()
     dice = np.random.default_rng(0)
     colours = dice.integers(0, 256, (20, 24, 4), np.uint8)
     deep = dice.integers(0, 65536, (20, 24, 3), np.uint16)
@@ -64,7 +68,18 @@ def pictures() -> dict[str, bytes]:
         "a.webp": _saved(PillowImage.fromarray(colours), "WEBP", exif=exif),
         "b.webp": _saved(PillowImage.fromarray(colours), "WEBP", lossless=True),
         "a.bmp": _saved(PillowImage.fromarray(colours[:, :, :3]), "BMP"),
-    }
+        "c.jpg": _saved(
+            PillowImage.fromarray(colours[:, :, :3]).convert("CMYK"), "JPEG",
+            icc_profile=cmyk_profile(),
+        ),
+        "a.gif": _saved(
+            PillowImage.fromarray(colours[:, :, :3]), "GIF", save_all=True,
+            append_images=[PillowImage.fromarray(colours[::-1, :, :3])],
+        ),
+        "a.avif": _saved(PillowImage.fromarray(colours), "AVIF", exif=exif.tobytes()),
+        "a.heic": _saved(PillowImage.fromarray(colours), "HEIF", exif=exif.tobytes()),
+        "b.heic": _saved(PillowImage.fromarray(colours[:, :, :3]), "HEIF", icc_profile=b"icc"),
+    }  # fmt: skip
     for number, packing in enumerate(("raw", "tiff_lzw", "tiff_adobe_deflate", "jpeg", "packbits")):
         image = PillowImage.fromarray(colours[:, :, :3])
         files[f"{number}.tif"] = _saved(image, "TIFF", compression=packing, exif=exif)
@@ -92,7 +107,7 @@ def read_picture(folder: Path, name: str, data: bytes) -> None:
         lambda: decode_image(data, name),
         lambda: decode_depth(data, name),
         ImageFile(path, name, len(data), None).size,
-        lambda: encode_photo(decode_photo(data, name), path.suffix),
+        lambda: encode_photo(decode_photo(data, name), Path(result_name(path)).suffix),
     ):
         may_refuse(read)
 
