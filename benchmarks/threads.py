@@ -1,9 +1,9 @@
 """Threads of a training on a CPU: on quiet cores, and with a busy loop on every core.
 
-Promise: one thread, which `threads: 0` chooses for the default network, makes at least 0.8 times
-the steps per second of the best choice on quiet cores. Stated: what all cores make on quiet and on
-busy ones, with OpenMP's threads spinning (its default) and sleeping (as settings.py sets it), also
-for a larger network. Each is measured in a process of its own, in turn; the figures are ratios.
+Promise: all cores, which is what `threads: 0` takes, make at least as many steps per second as one
+thread on quiet cores, and at least 0.6 times as many on busy ones, because OpenMP threads spin only
+briefly (settings.py). Stated: the same with its default, and for a larger network. Each is measured
+in a process of its own, in turn; results are ratios.
 """
 
 import os
@@ -18,6 +18,8 @@ from promise import Promise, note, report
 ROUNDS, SECONDS = 3, 4.0
 SMALL = "small"
 """The default network and batch; `large`: the paper's width and one 128x128 crop."""
+BRIEFLY, SPIN = "spinning briefly", "GOMP_SPINCOUNT"
+SETTINGS = {BRIEFLY: {SPIN: "10000"}, "as OpenMP does by default": {}}
 CASES = {SMALL: (16, 2, 64, 4), "large": (32, 1, 128, 1)}
 
 
@@ -46,10 +48,10 @@ def measure(case: str, threads: int) -> None:
     print(steps / (time.perf_counter() - begun))
 
 
-def rate(case: str, threads: int, waiting: str = "PASSIVE") -> float:
+def rate(case: str, threads: int, waiting: str = BRIEFLY) -> float:
     command = [sys.executable, __file__, case, str(threads)]
-    environment = {**os.environ, "OMP_WAIT_POLICY": waiting}
-    return float(subprocess.check_output(command, env=environment))
+    environment = {name: value for name, value in os.environ.items() if name != SPIN}
+    return float(subprocess.check_output(command, env=environment | SETTINGS[waiting]))
 
 
 @contextmanager
@@ -68,9 +70,9 @@ def busy_cores() -> Iterator[None]:
 
 
 def compare(case: str, where: str) -> dict[str, list[float]]:
-    """Return the rates of all cores, sleeping and spinning, relative to one thread."""
+    """Return the rates of all cores, by how threads wait, relative to one thread."""
     cores = len(os.sched_getaffinity(0))
-    found: dict[str, list[float]] = {"PASSIVE": [], "ACTIVE": []}
+    found: dict[str, list[float]] = {waiting: [] for waiting in SETTINGS}
     for _ in range(ROUNDS):
         one = rate(case, 1)
         for waiting, ratios in found.items():
@@ -84,20 +86,14 @@ def main() -> None:
     quiet = {case: compare(case, "quiet") for case in CASES}
     with busy_cores():
         busy = {case: compare(case, "busy") for case in CASES}
-    best = [max(1.0, *both) for both in zip(*quiet[SMALL].values(), strict=True)]
-    rows = [
-        Promise(
-            "one thread (`threads: 0`) for the default network, against the best on quiet cores: "
-            "steps per second",
-            [1 / one for one in best],
-            at_least=0.8,
-        )
-    ]
+    bounds = {"quiet": 1.0, "busy": 0.6}
+    rows = []
     for case, network in ((SMALL, "the default network"), ("large", "the paper's layers")):
         for where, found in (("quiet", quiet), ("busy", busy)):
-            for waiting, word in (("PASSIVE", "sleeping"), ("ACTIVE", "spinning")):
-                what = f"… all cores, {word}, against one thread: {network}, {where} cores"
-                rows.append(Promise(what, found[case][waiting]))
+            for waiting, ratios in found[case].items():
+                what = f"all cores, {waiting}, against one thread: {network}, {where} cores"
+                bound = bounds[where] if (case, waiting) == (SMALL, BRIEFLY) else None
+                rows.append(Promise(what, ratios, at_least=bound))
     report(*rows)
 
 

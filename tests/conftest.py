@@ -29,7 +29,7 @@ if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4e9:
     # where nothing has to last, memory saves a third of the time.
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the program sets it (settings.py)
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as the program sets it (settings.py)
 
 hypothesis.settings.register_profile("patient", deadline=None)  # machines are busy at times
 hypothesis.settings.load_profile("patient")

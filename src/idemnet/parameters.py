@@ -169,8 +169,7 @@ class TrainParameters(Parameters):
     """Of weights, order and augmentation."""
     device: Literal["auto", "cuda", "mps", "cpu"] = "auto"
     threads: NonNegativeInt = 0
-    """CPU threads of each process. 0: one where the work of a step is small, as there threads only
-    wait for each other, else the cores shared by the processes; changes the last bits."""
+    """CPU threads of each process; 0: the cores divided by the processes. Changes the last bits."""
     deterministic: bool = False
     """On CUDA, use deterministic algorithms only, which are slower; an operation that has none ends
     the training. A CPU needs no such switch."""

@@ -8,10 +8,11 @@ from idemnet.run_lock import RunLockHooks
 
 HOOKS = (ParameterHooks(), RunLockHooks())
 
-# OpenMP's threads sleep while they wait for each other: where other programs use the same cores,
-# spinning makes them wait for the end of a time slice, thousands of times in a step. torch reads it
-# when it is imported, so it is set here.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# OpenMP threads spin for microseconds while they wait for each other, then sleep. Its default, to
+# spin for milliseconds, makes training 60 times slower where other programs use the same cores;
+# sleeping at once makes two threads slower than one (benchmarks/threads.py). torch reads it when it
+# is imported, so it is set here.
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

@@ -54,11 +54,10 @@ def test_the_fingerprint_is_what_decides_the_result_in_exact_arithmetic(tmp_path
         assert make_job(tmp_path, **change).fingerprint != base
 
 
-def test_small_work_gets_one_thread_and_large_work_all_cores(tmp_path):
-    assert make_job(tmp_path, threads=0).threads == 1
-    paper = {"network": {"idempotent": {"width": 32, "iterations": 6}}, "crop": 256, "threads": 0}
-    assert make_job(tmp_path, **paper).threads == cores()
-    assert make_job(tmp_path, **paper, processes=2).threads == max(1, cores() // 2)
+def test_threads_of_0_are_the_cores_divided_by_the_processes(tmp_path):
+    assert make_job(tmp_path, threads=0).threads == cores()
+    assert make_job(tmp_path, threads=0, processes=2).threads == max(1, cores() // 2)
+    assert make_job(tmp_path, threads=3, processes=2).threads == 3
 
 
 def test_deterministic_sets_what_cuda_needs_and_gives_the_same_bits_on_a_cpu(tmp_path, monkeypatch):

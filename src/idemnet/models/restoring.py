@@ -75,23 +75,8 @@ def restore_stepwise(
     return _run(iterate, pixels, pixels.dtype, how, device, tile_done=tile_done)
 
 
-def _run(
-    network: Restore,
-    pixels: Pixels,
-    kind: np.dtype[Any],
-    how: RestoreParameters,
-    device: str,
-    *,
-    tile_done: TileDone,
-) -> list[Pixels]:
-    with advising(
-        f"a smaller tile than {how.tile} takes less; memory = 2GB, say, chooses one that fits"
-    ):
-        return _run_in_bands(network, pixels, kind, how, device, tile_done=tile_done)
-
-
 @torch.inference_mode()
-def _run_in_bands(
+def _run(
     network: Restore,
     pixels: Pixels,
     kind: np.dtype[Any],
@@ -113,17 +98,19 @@ def _run_in_bands(
     results: list[Pixels] = []
     top = 0
     tiling = {"tile": how.tile, "overlap": how.tile_overlap or 0}
-    for band in restored_bands(network, read, height, width, **tiling, tile_done=tile_done):
-        results = results or [np.empty(pixels.shape, kind) for _ in band]
-        bottom = top + band.shape[-2]
-        if not all(end.isfinite() for end in band.aminmax()):
-            raise BadInputError("the network gives values that are not finite numbers")
-        for result, image in zip(results, band, strict=True):
-            if kind.kind == "u":
-                image.clamp_(0, 1).mul_(_white(kind)).round_()
-            result[top:bottom] = image.permute(1, 2, 0).cpu().numpy()
-        top = bottom
-        del band, image  # the next one needs the room
+    hint = f"a smaller tile than {how.tile} takes less; memory = 2GB, say, chooses one that fits"
+    with advising(hint):
+        for band in restored_bands(network, read, height, width, **tiling, tile_done=tile_done):
+            results = results or [np.empty(pixels.shape, kind) for _ in band]
+            bottom = top + band.shape[-2]
+            if not all(end.isfinite() for end in band.aminmax()):
+                raise BadInputError("the network gives values that are not finite numbers")
+            for result, image in zip(results, band, strict=True):
+                if kind.kind == "u":
+                    image.clamp_(0, 1).mul_(_white(kind)).round_()
+                result[top:bottom] = image.permute(1, 2, 0).cpu().numpy()
+            top = bottom
+            del band, image  # the next one needs the room
     return results
 
 

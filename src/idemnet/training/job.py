@@ -30,9 +30,6 @@ ENVIRONMENT = {
 }  # fmt: skip
 """Parameters that say where and how it is computed: in exact arithmetic they change nothing, so a
 checkpoint is resumed with others; in floating point the last bits differ."""
-SMALL_WORK = 2e9
-"""Multiply-accumulates of one forward pass up to which a second thread gains next to nothing, and
-loses everything where cores are shared (benchmarks/threads.py)."""
 
 STARTED = psutil.Process().create_time()
 
@@ -69,19 +66,10 @@ class TrainingJob:
         """Return its name, for cards and records."""
         return str(self.dtype).removeprefix("torch.")
 
-    @cached_property
+    @property
     def threads(self) -> int:
         """CPU threads of one process."""
-        parameters = self.parameters
-        if parameters.threads:
-            return parameters.threads
-        from idemnet.models.cost import count_macs  # noqa: PLC0415
-
-        parts = parameters.accumulate * parameters.processes * parameters.nodes
-        macs = count_macs(self.build_model(), parameters.crop, parameters.crop)
-        if self.device == "cpu" and macs * parameters.batch_size // parts < SMALL_WORK:
-            return 1
-        return max(1, cores() // parameters.processes)
+        return self.parameters.threads or max(1, cores() // self.parameters.processes)
 
     @property
     def deadline(self) -> float:
