@@ -13,10 +13,10 @@ from memory import growth, run
 from promise import Promise, note, report
 from torch import Tensor, nn
 
-from idemnet.machine import SMALL, keep_freed
+from idemnet.inference.memory import predict_memory
 from idemnet.models.cost import count_macs
 from idemnet.models.idempotent import IdempotentNet
-from idemnet.models.memory import predict_memory
+from idemnet.system.resources import SMALL, keep_freed
 
 WIDTHS, SIZES = (16, 32, 48), ((256, 256), (512, 512), (360, 640))
 

@@ -21,12 +21,12 @@ from promise import Promise, note, report, take_turns, timed
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 from torch import Tensor, nn
 
-from idemnet.datasets.images import ImageFile, write_image
 from idemnet.evaluation.job import EvaluationJob
-from idemnet.machine import TILES, cores, keep_freed
-from idemnet.models.network import Network
-from idemnet.parameters import EvaluateParameters
-from idemnet.recipes import Pair
+from idemnet.inference.network import Network
+from idemnet.media.image_files import ImageFile, write_image
+from idemnet.parameters.evaluate import EvaluateParameters
+from idemnet.steps.data import Pair
+from idemnet.system.resources import TILES, cores, keep_freed
 
 IMAGES, ROUNDS, SCORES = 10, 3, 22
 

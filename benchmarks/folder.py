@@ -19,16 +19,16 @@ from numpy.typing import NDArray
 from promise import Promise, note, report, take_turns
 
 from idemnet import Restorer
-from idemnet.data_parameters import SceneParameters
-from idemnet.datasets.files import write_whole
-from idemnet.datasets.images import write_image
-from idemnet.datasets.photo import PhotoFile, encode_photo
-from idemnet.datasets.photographs import PHOTOGRAPHS
-from idemnet.errands import Errand, plan_errands
 from idemnet.imaging.scenes import render_frames
-from idemnet.machine import TILES, keep_freed
-from idemnet.models.tiling import TileDone, ignore_tiles
-from idemnet.restore_files import restore_files
+from idemnet.inference.restore_files import restore_files
+from idemnet.inference.targets import Errand, plan_errands
+from idemnet.inference.tiling import TileDone, ignore_tiles
+from idemnet.media.image_files import write_image
+from idemnet.media.photo_files import PhotoFile, encode_photo
+from idemnet.media.photographs import PHOTOGRAPHS
+from idemnet.parameters.source import SceneParameters
+from idemnet.storage.atomic import write_whole
+from idemnet.system.resources import TILES, keep_freed
 
 PICTURES, ROUNDS, WAIT = 50, 3, 0.1
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from idemnet.machine import peak_memory
+from idemnet.system.resources import peak_memory
 
 
 def peak(*arguments: str) -> float:

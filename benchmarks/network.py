@@ -9,10 +9,10 @@ import torch
 from promise import Promise, note, report, take_turns
 from torch import Tensor, nn
 
+from idemnet.inference.restore import restore
 from idemnet.models.blocks import ResidualBlock
 from idemnet.models.idempotent import FusingBlock, IdempotentNet
-from idemnet.models.restoring import restore
-from idemnet.parameters import RestoreParameters
+from idemnet.parameters.restore import RestoreParameters
 
 ROUNDS, SIZE = 3, 512
 

@@ -11,9 +11,11 @@ from pathlib import Path
 from prepared import prepare_patches
 from promise import Promise, note, report
 
-from idemnet.data_parameters import BlurParameters, CropParameters, SceneParameters
-from idemnet.datasets.images import decode_image, write_image
-from idemnet.recipes import PatchReader
+from idemnet.media.image_files import decode_image, write_image
+from idemnet.parameters.crop import CropParameters
+from idemnet.parameters.source import SceneParameters
+from idemnet.parameters.synthesize import BlurParameters
+from idemnet.steps.data import PatchReader
 
 ROUNDS, PAIRS = 5, 200
 

@@ -8,7 +8,9 @@ from memory import peak
 from prepared import prepare_patches
 from promise import Promise, note, report
 
-from idemnet.data_parameters import BlurParameters, CropParameters, SceneParameters
+from idemnet.parameters.crop import CropParameters
+from idemnet.parameters.source import SceneParameters
+from idemnet.parameters.synthesize import BlurParameters
 
 
 def prepare(place: Path, times: int) -> None:

@@ -2,20 +2,17 @@
 
 from pathlib import Path
 
-from idemnet.data_parameters import (
-    BlurParameters,
-    CropParameters,
-    SceneParameters,
-    SourceParameters,
-)
 from idemnet.datasets.pairs import PairsDataset
 from idemnet.datasets.patches import PatchesDataset
 from idemnet.datasets.raw import RawDataset
-from idemnet.datasets.sources import SourcesOnDisk
+from idemnet.fetch.sources import SourcesOnDisk
+from idemnet.parameters.crop import CropParameters
+from idemnet.parameters.source import SceneParameters, SourceParameters
+from idemnet.parameters.synthesize import BlurParameters
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.download import download
 from idemnet.pipelines.synthesize import synthesize_blur
-from idemnet.recipes import Patches
+from idemnet.steps.data import Patches
 
 
 def prepare_patches(

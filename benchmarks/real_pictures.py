@@ -16,7 +16,7 @@ from PIL import Image as PillowImage
 
 from idemnet import Restorer
 from idemnet.evaluation.protocols import PROTOCOLS
-from idemnet.recipes import Image
+from idemnet.imaging.image import Image
 
 PASSES = (1, 2, 3, 10)
 

@@ -18,12 +18,12 @@ from promise import Promise, note, report, timed
 from servant import Servant, serve
 from synthesis import make_sequences, ours, read
 
-from idemnet.data_parameters import SourceParameters
-from idemnet.datasets.images import ImageFile
 from idemnet.datasets.raw import RawDataset
-from idemnet.datasets.sources import SourcesOnDisk
-from idemnet.machine import TILES, keep_freed
-from idemnet.recipes import Pair
+from idemnet.fetch.sources import SourcesOnDisk
+from idemnet.media.image_files import ImageFile
+from idemnet.parameters.source import SourceParameters
+from idemnet.steps.data import Pair
+from idemnet.system.resources import TILES, keep_freed
 
 ROUNDS, FRAMES, PAIRS = 4, 99, 4
 

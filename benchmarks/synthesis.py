@@ -17,16 +17,17 @@ from pathlib import Path
 import numpy as np
 from promise import Promise, note, report
 
-from idemnet.data_parameters import BlurParameters, SceneParameters, SourceParameters
-from idemnet.datasets.images import decode_image, encode_png, write_image
 from idemnet.datasets.pairs import PairsDataset
-from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.datasets.raw import RawDataset
-from idemnet.datasets.sources import SourcesOnDisk
+from idemnet.fetch.sources import SourcesOnDisk
 from idemnet.imaging.blur import find_centres
 from idemnet.imaging.scenes import render_frames
+from idemnet.media.image_files import decode_image, encode_png, write_image
+from idemnet.media.photographs import PHOTOGRAPHS
+from idemnet.parameters.source import SceneParameters, SourceParameters
+from idemnet.parameters.synthesize import BlurParameters
 from idemnet.pipelines.synthesize import synthesize_blur
-from idemnet.recipes import RawData
+from idemnet.steps.data import RawData
 
 SEQUENCES, FRAMES, RENDERED, ROUNDS = 2, 181, 46, 3
 

@@ -18,13 +18,14 @@ import torch
 from kedro.framework.session import KedroSession
 from kedro.framework.startup import bootstrap_project
 
+from idemnet.inference.weights import TrainedModel
 from idemnet.models import MODELS
-from idemnet.models.device import to_tensor
-from idemnet.parameters import TrainParameters
+from idemnet.parameters.train import TrainParameters
 from idemnet.pipelines.train import train
-from idemnet.recipes import Pair, TrainedModel
+from idemnet.steps.data import Pair
+from idemnet.system.device import to_tensor
+from idemnet.training.concurrent import train_side_by_side
 from idemnet.training.job import TrainingJob
-from idemnet.training.side_by_side import train_side_by_side
 from idemnet.training.validation import psnr
 
 ROOT = Path(__file__).parents[1]

@@ -1,9 +1,9 @@
 """Tiles: what they differ by from the whole image, and what they take of time and memory.
 
 A network sees as far as an image that is cut off there would change its result. That is measured
-for each network (idemnet.models.reach), and tiles share twice as much. Looked at are the shipped
-weights and the paper's network with random ones. Random weights change pictures more than trained
-ones do (stated below), and so what a cut changes, too: they are the harder case.
+for each network (idemnet.inference.receptive_field), and tiles share twice as much. Looked at are
+the shipped weights and the paper's network with random ones. Random weights change pictures more
+than trained ones do (stated below), and so what a cut changes, too: they are the harder case.
 
 Promises: the largest difference between tiles and the whole image is at most 0.5 of 255; in tiles,
 1280x720 takes at most 1.15x the time and a third of the memory; 4000x6000 takes at most 1.5 GB.
@@ -20,15 +20,15 @@ from promise import Promise, note, report, take_turns
 from torch import nn
 
 from idemnet import Restorer
-from idemnet.data_parameters import SceneParameters
-from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.imaging.scenes import render_frames
-from idemnet.machine import TILES, keep_freed
+from idemnet.inference.receptive_field import find_overlap
+from idemnet.inference.restore import restore
+from idemnet.inference.tiling import restore_in_tiles
+from idemnet.media.photographs import PHOTOGRAPHS
 from idemnet.models.idempotent import IdempotentNet
-from idemnet.models.reach import find_overlap
-from idemnet.models.restoring import restore
-from idemnet.models.tiling import restore_in_tiles
-from idemnet.parameters import RestoreParameters
+from idemnet.parameters.restore import RestoreParameters
+from idemnet.parameters.source import SceneParameters
+from idemnet.system.resources import TILES, keep_freed
 
 ROUNDS, WHOLE = 5, 2048
 TIMED, REMEMBERING = 1, 2

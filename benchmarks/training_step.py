@@ -22,12 +22,14 @@ import yaml
 from prepared import prepare_patches
 from promise import Promise, report, timed
 
-from idemnet.data_parameters import BlurParameters, CropParameters, SceneParameters
 from idemnet.datasets.checkpoint import Checkpoints
-from idemnet.datasets.tracking import Tracker
-from idemnet.models.device import has_bfloat16
-from idemnet.parameters import TrainParameters
-from idemnet.recipes import Patches
+from idemnet.parameters.crop import CropParameters
+from idemnet.parameters.source import SceneParameters
+from idemnet.parameters.synthesize import BlurParameters
+from idemnet.parameters.train import TrainParameters
+from idemnet.steps.data import Patches
+from idemnet.system.device import has_bfloat16
+from idemnet.tracking.tracker import Tracker
 from idemnet.training.job import TrainingJob
 from idemnet.training.launch import create_state
 from idemnet.training.loader import Batch, open_loader

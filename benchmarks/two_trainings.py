@@ -16,9 +16,9 @@ from torch import Tensor
 from torch.multiprocessing import spawn  # type: ignore[attr-defined]
 
 from idemnet.models import MODELS
-from idemnet.parameters import TrainParameters
+from idemnet.parameters.train import TrainParameters
 from idemnet.training.loop import Objective
-from idemnet.training.team import Team
+from idemnet.training.process_group import Team
 
 ROUNDS, STEPS, BATCH, SIZE = 3, 4, 8, 64
 NETWORK = {"width": 16, "iterations": 2}

@@ -24,16 +24,16 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
-from idemnet.data_parameters import SceneParameters
-from idemnet.datasets.images import decode_image, encode_png
 from idemnet.datasets.patches import PatchArray
-from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.imaging.crop import patch_grid
 from idemnet.imaging.scenes import render_frames
+from idemnet.inference.memory import count_alive
+from idemnet.media.image_files import decode_image, encode_png
+from idemnet.media.photographs import PHOTOGRAPHS
 from idemnet.models.cost import count_parameters
 from idemnet.models.idempotent import IdempotentNet
-from idemnet.models.memory import count_alive
-from idemnet.recipes import PatchRow
+from idemnet.parameters.source import SceneParameters
+from idemnet.steps.data import PatchRow
 from idemnet.training.loss import idempotent_loss
 from idemnet.training.order import Draw, make_sample
 

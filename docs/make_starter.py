@@ -21,8 +21,7 @@ import numpy as np
 import yaml
 
 from idemnet import Restorer
-from idemnet.datasets.weights import read_weights
-from idemnet.packing import CARD, HISTORY, WEIGHTS, serialise
+from idemnet.inference.weights import CARD, HISTORY, WEIGHTS, read_weights, serialise
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent

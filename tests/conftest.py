@@ -164,7 +164,7 @@ def environment(**more: str) -> dict[str, str]:
 
 def mlflow_tables() -> Path:
     """Give a database of MLflow with nothing in it, made once for all: making one takes seconds."""
-    from idemnet.datasets.mlflow_store import _make_database
+    from idemnet.tracking.store import _make_database
 
     path = Path(os.environ["TABLES"]) / "mlflow.db"
     with FileLock(path.with_suffix(".lock")):
@@ -244,7 +244,7 @@ def place_of_tables(shared_by_workers: Path) -> None:
 @pytest.fixture
 def patience() -> None:
     """Configure MLflow as the program does, whatever this machine's environment says."""
-    from idemnet.datasets import mlflow_store
+    from idemnet.tracking import store as mlflow_store
 
     for name in ("TRACKING_URI", "HTTP_REQUEST_TIMEOUT", "HTTP_REQUEST_MAX_RETRIES"):
         os.environ.pop(f"MLFLOW_{name}", None)

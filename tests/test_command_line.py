@@ -6,8 +6,8 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from idemnet.command_line import main
-from idemnet.datasets.journal import Journal
+from idemnet.cli.main import main
+from idemnet.tracking.journal import Journal
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def replay(root):
 
 def test_help_does_not_wait_for_imports():
     code = (
-        "import sys\nfrom idemnet.command_line import main\n"
+        "import sys\nfrom idemnet.cli.main import main\n"
         "main(['--help'], standalone_mode=False)\n"
         "print(sorted({'kedro', 'mlflow', 'numpy', 'torch'} & sys.modules.keys()))"
     )
@@ -36,7 +36,7 @@ def test_what_nobody_foresaw_is_a_sentence_too_unless_asked_for(journals, monkey
     def fail(**_):
         raise ZeroDivisionError("by nothing")
 
-    monkeypatch.setattr("idemnet.datasets.mlflow_store.configure", fail)
+    monkeypatch.setattr("idemnet.tracking.store.configure", fail)
     result = replay(journals)
     assert result.exit_code == 1
     assert (
@@ -48,7 +48,7 @@ def test_what_nobody_foresaw_is_a_sentence_too_unless_asked_for(journals, monkey
 
 def test_replay_says_a_line_about_every_run(journals, monkeypatch):
     monkeypatch.setattr(
-        "idemnet.datasets.mlflow_store.upload", lambda folder, *_: "first" in str(folder) and 7
+        "idemnet.tracking.store.upload", lambda folder, *_: "first" in str(folder) and 7
     )
     result = replay(journals)
     assert result.output == "first/journal: copied 7 lines\nsecond/journal: nothing to do\n"
@@ -61,7 +61,7 @@ def test_replay_goes_on_after_a_failure_and_says_so(journals, monkeypatch):
             raise RuntimeError("API request to http://me:hunter2@host failed\nbadly")
         return 1
 
-    monkeypatch.setattr("idemnet.datasets.mlflow_store.upload", upload)
+    monkeypatch.setattr("idemnet.tracking.store.upload", upload)
     result = replay(journals)
     assert result.output == (
         "first/journal: MLflow says: API request to http://host failed badly\n"

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from idemnet.errands import describe, plan_errands
 from idemnet.errors import BadInputError
-from idemnet.result_files import LIST, list_results
+from idemnet.inference.results import LIST, list_results
+from idemnet.inference.targets import describe, plan_errands
 
 
 @pytest.fixture

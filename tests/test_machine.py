@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from idemnet.machine import SMALL, TILES, peak_memory
+from idemnet.system.resources import SMALL, TILES, peak_memory
 
-CODE = "from idemnet.machine import peak_memory; print(peak_memory())"
+CODE = "from idemnet.system.resources import peak_memory; print(peak_memory())"
 
 
 def test_peak_memory_is_not_that_of_the_process_that_started_this_one():
@@ -19,7 +19,7 @@ def test_peak_memory_is_not_that_of_the_process_that_started_this_one():
 
 FREE_AN_ARRAY = """
 import sys, numpy, psutil
-from idemnet.machine import keep_freed
+from idemnet.system.resources import keep_freed
 keep_freed(int(sys.argv[1]))
 held = psutil.Process().memory_info().rss
 array = numpy.ones(20_000_000, numpy.uint8)

@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from idemnet import progress
+from idemnet.system import progress
 
 
 def test_a_line_promises_nothing_before_anything_came(monkeypatch, caplog):

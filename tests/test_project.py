@@ -9,20 +9,21 @@ import yaml
 from kedro.config import OmegaConfigLoader
 from kedro.io import DataCatalog
 
-from idemnet import versions
-from idemnet.data_parameters import SourceParameters
 from idemnet.evaluation.protocols import FITTING, check_fits
-from idemnet.parameters import EvaluateParameters, TrainParameters
+from idemnet.parameters.evaluate import EvaluateParameters
+from idemnet.parameters.source import SourceParameters
+from idemnet.parameters.study import STUDIES, StudyParameters
+from idemnet.parameters.task import TASKS
+from idemnet.parameters.train import TrainParameters
 from idemnet.pipeline_registry import register_pipelines
 from idemnet.pipelines.restoration import SYNTHESIZE
-from idemnet.studies import STUDIES, StudyParameters
-from idemnet.tasks import TASKS
+from idemnet.steps import versions
 
 from .conftest import REPOSITORY
 
 DVC = yaml.safe_load((REPOSITORY / "dvc.yaml").read_text())
 GLOBALS = yaml.safe_load((REPOSITORY / DVC["vars"][0]).read_text())
-VERSIONS = "src/idemnet/versions.py"
+VERSIONS = "src/idemnet/steps/versions.py"
 STEPS = {name: stage for name, stage in DVC["stages"].items() if stage["foreach"] == "${dataset}"}
 
 
@@ -138,7 +139,7 @@ def test_every_task_is_scored_by_a_protocol_that_fits(env):
 
 @pytest.mark.parametrize("env", ["base", "paper"])
 def test_the_parameters_of_every_environment_are_valid(env):
-    from idemnet.hooks import describe_faults, describe_wrong_cells
+    from idemnet.hooks.parameters import describe_faults, describe_wrong_cells
 
     parameters = loader(env)["parameters"]
     groups = {**TASKS, "study": StudyParameters, "realblur": SourceParameters}
@@ -163,7 +164,7 @@ def test_at_full_size_a_study_makes_nothing_smaller(name):
 
 
 def test_a_task_refuses_the_parameters_of_another():
-    from idemnet.hooks import describe_faults
+    from idemnet.hooks.parameters import describe_faults
 
     parameters = loader("base")["parameters"]
     mixed = {**parameters["dehaze"], "synthesize": {"slant": 3.0, "beta": [1.8, 0.6]}}

@@ -12,12 +12,12 @@ import yaml
 from PIL import Image
 
 from idemnet import Restorer
-from idemnet.data_parameters import SceneParameters
-from idemnet.datasets.find_weights import find_starter, find_weights
-from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.errors import BadInputError
 from idemnet.imaging.metrics import psnr
 from idemnet.imaging.scenes import render_frames
+from idemnet.inference.find_weights import find_starter, find_weights
+from idemnet.media.photographs import PHOTOGRAPHS
+from idemnet.parameters.source import SceneParameters
 
 from .conftest import SMALL
 
@@ -82,7 +82,7 @@ def test_weights_that_are_shipped_for_other_tasks_are_taken(project):
 
 def test_of_a_task_without_weights_it_is_said_how_to_get_some(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("idemnet.datasets.find_weights.files", lambda _: tmp_path)
+    monkeypatch.setattr("idemnet.inference.find_weights.files", lambda _: tmp_path)
     said = (
         "there are no weights for 'derain' yet: train some with `kedro run --pipeline=train_derain`"
     )

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import yaml
 
-from idemnet.datasets.images import encode_png
+from idemnet.media.image_files import encode_png
 
 from .conftest import BIN, REPOSITORY, SMALL, Project, environment
 from .datasets.test_clip import film

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from idemnet.restorer import Restorer
+    from idemnet.inference.restorer import Restorer
 
 __all__ = ["Restorer", "__version__"]
 
@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     """Import torch only for those who restore."""
     if name == "Restorer":
-        from idemnet.restorer import Restorer  # noqa: PLC0415
+        from idemnet.inference.restorer import Restorer  # noqa: PLC0415
 
         return Restorer
     raise AttributeError(f"module 'idemnet' has no attribute '{name}'")

@@ -1,8 +1,8 @@
 from kedro.pipeline import Pipeline
 
+from idemnet.parameters.study import STUDIES
 from idemnet.pipelines.restoration import SYNTHESIZE, create_pipeline, create_restoring
 from idemnet.pipelines.study import create_realblur, create_study
-from idemnet.studies import STUDIES
 
 
 def register_pipelines() -> dict[str, Pipeline]:

@@ -3,8 +3,8 @@
 import os
 import warnings
 
-from idemnet.hooks import ParameterHooks
-from idemnet.run_lock import RunLockHooks
+from idemnet.hooks.parameters import ParameterHooks
+from idemnet.hooks.run_lock import RunLockHooks
 
 HOOKS = (ParameterHooks(), RunLockHooks())
 

@@ -7,9 +7,9 @@ import zipfile
 import pytest
 from kedro.io import DatasetError
 
-from idemnet.data_parameters import SourceParameters
 from idemnet.datasets.raw import RawDataset
-from idemnet.datasets.sources import SourcesOnDisk
+from idemnet.fetch.sources import SourcesOnDisk
+from idemnet.parameters.source import SourceParameters
 
 GOOD = bytes(range(256)) * 300
 LIMIT = 10**9

@@ -13,16 +13,16 @@ import zipfile
 
 import pytest
 
-from idemnet.datasets.download import fetch
 from idemnet.errors import BadInputError
+from idemnet.fetch.download import fetch
 
 from .http_server import whole
 
 CHILD = """
 import json, resource, sys
 from pathlib import Path
-from idemnet import progress
-from idemnet.datasets.download import fetch
+from idemnet.system import progress
+from idemnet.fetch.download import fetch
 given = json.loads(sys.argv[1])
 if given["most"]:
     resource.setrlimit(resource.RLIMIT_FSIZE, (given["most"], given["most"]))

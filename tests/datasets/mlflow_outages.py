@@ -16,9 +16,9 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from idemnet.command_line import main
-from idemnet.datasets.journal import Journal, read_journal
-from idemnet.datasets.mlflow_store import Uploader
+from idemnet.cli.main import main
+from idemnet.tracking.journal import Journal, read_journal
+from idemnet.tracking.store import Uploader
 
 STEPS = 50
 

@@ -5,7 +5,7 @@ import zlib
 
 import pytest
 
-from idemnet.datasets.archive import Archive
+from idemnet.fetch.archive import Archive
 
 from .archives import (
     ENTRY,

@@ -6,8 +6,8 @@ import av
 import numpy as np
 import pytest
 
-from idemnet.datasets.clip import PART, count_frames, name_loss, restore_clip
 from idemnet.errors import BadInputError
+from idemnet.inference.video import PART, count_frames, name_loss, restore_clip
 
 PTS = [0, 3, 4, 7, 9]
 """A film that does not run evenly."""

@@ -2,7 +2,7 @@ import logging
 import os
 import subprocess
 
-from idemnet import progress
+from idemnet.system import progress
 
 from .downloads import DATA, HALF, SHA256, get, names, refused
 from .http_server import says, whole

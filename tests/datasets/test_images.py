@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image as PillowImage
 
-from idemnet.datasets.images import decode_image, encode_png
+from idemnet.media.image_files import decode_image, encode_png
 
 RGB = np.random.default_rng(0).integers(0, 256, (6, 5, 3), np.uint8)
 

@@ -3,8 +3,8 @@
 import numpy as np
 from PIL import Image as PillowImage
 
-from idemnet.datasets.images import register_heif
 from idemnet.datasets.inbox import InboxDataset
+from idemnet.media.image_files import register_heif
 
 
 def test_every_kind_of_picture_is_found_under_the_name_of_its_result(tmp_path):

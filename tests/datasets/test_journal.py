@@ -11,11 +11,12 @@ import sys
 import numpy as np
 import pytest
 
-from idemnet.datasets.images import decode_image
-from idemnet.datasets.journal import JOURNAL, Journal, read_journal
-from idemnet.datasets.mlflow_store import Progress
-from idemnet.datasets.tracking import Tracker, TrackerDataset
-from idemnet.recipes import Report
+from idemnet.datasets.tracking import TrackerDataset
+from idemnet.media.image_files import decode_image
+from idemnet.steps.data import Report
+from idemnet.tracking.journal import JOURNAL, Journal, read_journal
+from idemnet.tracking.store import Progress
+from idemnet.tracking.tracker import Tracker
 
 PARAMETERS = {"train": {"learning_rate": 1e-4, "loss": {"weights": [1, 0.1]}}, "seed": 0}
 
@@ -129,7 +130,7 @@ def test_what_failed_may_go_on_and_what_finished_stays_finished(tmp_path):
 def test_a_process_killed_at_any_point_loses_no_whole_step(tmp_path):
     code = (
         "import sys, itertools; from pathlib import Path\n"
-        "from idemnet.datasets.journal import Journal\n"
+        "from idemnet.tracking.journal import Journal\n"
         "journal = Journal(Path(sys.argv[1])); journal.start('a', {}, {})\n"
         "for step in itertools.count(): journal.log(step, {'loss': step}); print(step, flush=True)"
     )
@@ -148,7 +149,7 @@ def test_a_process_killed_at_any_point_loses_no_whole_step(tmp_path):
 @pytest.fixture
 def tracker(tmp_path, monkeypatch) -> Tracker:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:1")
-    monkeypatch.setattr("idemnet.datasets.mlflow_store.upload", lambda *_: 0)
+    monkeypatch.setattr("idemnet.tracking.store.upload", lambda *_: 0)
     return TrackerDataset(str(tmp_path / "deblur"), {"deblur": "scenes"}).load()
 
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from idemnet.command_line import main
-from idemnet.datasets.legacy_weights import import_dmphn
-from idemnet.datasets.weights import read_weights
+from idemnet.cli.main import main
 from idemnet.errors import BadInputError
+from idemnet.inference.import_weights import import_dmphn
+from idemnet.inference.weights import read_weights
 from idemnet.models import DMPHN, MODELS, load_weights
 from idemnet.models.dmphn import released_names
 

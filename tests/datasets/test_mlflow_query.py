@@ -3,8 +3,8 @@
 import pytest
 from mlflow import MlflowClient
 
-from idemnet.datasets.mlflow_query import _Database, _Server, find_runs
 from idemnet.errors import BadInputError
+from idemnet.tracking.query import _Database, _Server, find_runs
 
 
 @pytest.fixture

@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from idemnet.datasets import mlflow_run, mlflow_store
-from idemnet.datasets.journal import INTERRUPTED, JOURNAL, Journal, read_journal
-from idemnet.datasets.mlflow_query import find_runs
-from idemnet.datasets.mlflow_store import PROGRESS, upload
-from idemnet.datasets.mlflow_uri import tracking_uri
 from idemnet.datasets.tracking import TrackerDataset
 from idemnet.errors import BadInputError
+from idemnet.tracking import run as mlflow_run
+from idemnet.tracking import store as mlflow_store
+from idemnet.tracking.journal import INTERRUPTED, JOURNAL, Journal, read_journal
+from idemnet.tracking.query import find_runs
+from idemnet.tracking.store import PROGRESS, upload
+from idemnet.tracking.uri import tracking_uri
 
 from ..conftest import BIN
 from .mlflow_outages import artifacts, assert_whole, client, runs, started
@@ -89,7 +90,7 @@ def test_a_store_never_seen_is_told_everything_and_one_seen_is_recognised(uri, t
 def test_a_database_killed_while_it_is_made_is_not_there(tmp_path):
     code = (
         "import sys; from pathlib import Path\n"
-        "from idemnet.datasets.mlflow_store import _make_database\n"
+        "from idemnet.tracking.store import _make_database\n"
         "_make_database(Path(sys.argv[1]))"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "mlflow.db")])

@@ -13,9 +13,9 @@ import tifffile
 from PIL import ExifTags, ImageCms, ImageOps
 from PIL import Image as PillowImage
 
-from idemnet.datasets.images import register_heif
-from idemnet.datasets.photo import PhotoFile, decode_photo, encode_photo, result_name
 from idemnet.errors import BadInputError
+from idemnet.media.image_files import register_heif
+from idemnet.media.photo_files import PhotoFile, decode_photo, encode_photo, result_name
 
 RNG = np.random.default_rng(0)
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()

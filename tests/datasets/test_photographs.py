@@ -5,8 +5,8 @@ from importlib.metadata import distribution
 import numpy as np
 import pytest
 
-from idemnet.datasets.photographs import PHOTOGRAPHS, Photograph
 from idemnet.errors import BadInputError
+from idemnet.media.photographs import PHOTOGRAPHS, Photograph
 
 every_photograph = pytest.mark.parametrize("photograph", PHOTOGRAPHS, ids=lambda photo: photo.name)
 
@@ -48,7 +48,7 @@ def test_every_split_has_more_than_one():
 
 def test_reading_imports_none_of_the_packages():
     code = (
-        "import sys; from idemnet.datasets.photographs import PHOTOGRAPHS\n"
+        "import sys; from idemnet.media.photographs import PHOTOGRAPHS\n"
         "for photograph in PHOTOGRAPHS: photograph()\n"
         "sys.exit(bool({'skimage', 'sklearn', 'scipy', 'matplotlib'} & set(sys.modules)))"
     )

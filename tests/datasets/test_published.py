@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from idemnet.datasets.images import write_image
-from idemnet.datasets.published import FilesInPlace, publish, read_manifest
 from idemnet.errors import BadInputError
-from idemnet.recipes import Job, Plan, Recipe
+from idemnet.media.image_files import write_image
+from idemnet.steps.plan import Plan, Recipe
+from idemnet.steps.publish import publish
+from idemnet.storage.executor import Job
+from idemnet.storage.manifest import FilesInPlace, read_manifest
 
 
 def make_images(log: Path, names, poison: str | None, wanted):

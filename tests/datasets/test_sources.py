@@ -9,12 +9,12 @@ import pytest
 from kedro.io import DatasetError
 from PIL import Image as PillowImage
 
-from idemnet.data_parameters import SourceParameters
-from idemnet.datasets.images import write_image
-from idemnet.datasets.published import read_manifest
 from idemnet.datasets.raw import RawDataset
-from idemnet.datasets.sources import SourcesOnDisk
 from idemnet.errors import BadInputError
+from idemnet.fetch.sources import SourcesOnDisk
+from idemnet.media.image_files import write_image
+from idemnet.parameters.source import SourceParameters
+from idemnet.storage.manifest import read_manifest
 
 from .http_server import Server, says, whole
 from .test_video import write_video

@@ -4,8 +4,8 @@ import imageio.v3 as iio
 import numpy as np
 import pytest
 
-from idemnet.datasets.video import open_video
 from idemnet.errors import BadInputError
+from idemnet.media.frames import open_video
 
 
 def write_video(path, count=20, height=48, width=64):

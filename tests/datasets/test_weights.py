@@ -7,11 +7,11 @@ import pytest
 import torch
 from kedro.io import DatasetError
 
-from idemnet.datasets.weights import WeightsDataset, read_weights
+from idemnet.datasets.weights import WeightsDataset
 from idemnet.errors import BadInputError
+from idemnet.inference.network import Network
+from idemnet.inference.weights import TrainedModel, read_weights
 from idemnet.models import MODELS, load_weights
-from idemnet.models.network import Network
-from idemnet.recipes import TrainedModel
 
 MODEL = MODELS["idempotent"](width=4, iterations=1)
 

@@ -79,7 +79,7 @@ def test_every_step_is_a_stage(reproduced):
 
 
 def raise_version(project: Project, name: str) -> None:
-    path = project.folder / "src/idemnet/versions.py"
+    path = project.folder / "src/idemnet/steps/versions.py"
     text = path.read_text()
     [[_, number]] = re.findall(rf'^({name} = |SYNTHESIZE = {{"{name}": )(\d+)', text, re.MULTILINE)
     raised = re.sub(rf'({name}"?[ =:]+){number}', rf"\g<1>{int(number) + 1}", text, count=1)

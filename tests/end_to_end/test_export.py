@@ -12,10 +12,11 @@ from click.testing import CliRunner
 from PIL import Image
 
 from idemnet import Restorer
-from idemnet.command_line import main
+from idemnet.cli.main import main
 from idemnet.errors import BadInputError
-from idemnet.models import MODELS, exporting
-from idemnet.models.exporting import compare, export_network
+from idemnet.inference import export as exporting
+from idemnet.inference.export import compare, export_network
+from idemnet.models import MODELS
 
 from ..conftest import REPOSITORY, Project
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import yaml
 
-from idemnet.datasets.images import write_image
+from idemnet.media.image_files import write_image
 
 MADE = {"dehaze": "hazy", "derain": "rainy"}
 

@@ -61,7 +61,7 @@ def test_data_sets_live_side_by_side(project):
     import numpy as np
     import yaml
 
-    from idemnet.datasets.images import encode_png
+    from idemnet.media.image_files import encode_png
 
     project.run("kedro", "run", "--pipeline=prepare_deblur")
     before = project.bytes_below()

@@ -18,12 +18,11 @@ from PIL import ExifTags
 from PIL import Image as PillowImage
 
 from idemnet import Restorer
-from idemnet.datasets.clip import PART
-from idemnet.datasets.images import register_heif
-from idemnet.datasets.weights import read_weights, write_weights
 from idemnet.errors import BadInputError
+from idemnet.inference.video import PART
+from idemnet.inference.weights import TrainedModel, read_weights, write_weights
+from idemnet.media.image_files import register_heif
 from idemnet.models import MODELS
-from idemnet.recipes import TrainedModel
 
 from ..conftest import Project
 from ..datasets.downloads import wait_until
@@ -341,8 +340,8 @@ def test_a_picture_that_hardly_changed_is_named(trained_copy):
 def test_how_far_a_picture_is_can_be_read_in_a_log(project):
     """Of its tiles, as lines where there is no terminal; here without a pause between them."""
     picture(project.folder / "large.png", size=(600, 700))
-    now = "from idemnet import progress; progress.SECONDS_BETWEEN_LINES = 0"
-    start = "from idemnet.command_line import main; main()"
+    now = "from idemnet.system import progress; progress.SECONDS_BETWEEN_LINES = 0"
+    start = "from idemnet.cli.main import main; main()"
     command = [sys.executable, "-c", f"{now}; {start}", "restore", "large.png"]
     lines = project.run(*command).stderr.splitlines()
     tiles = [re.fullmatch(r"restore large\.png, tile (\d) of (\d): ([01]) of 1, (.+)", line)

@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import yaml
 
-from idemnet.datasets.images import encode_png
+from idemnet.media.image_files import encode_png
 
 from ..conftest import Project
 

@@ -7,10 +7,10 @@ from skimage.metrics import peak_signal_noise_ratio
 
 from idemnet.errors import BadInputError
 from idemnet.evaluation.job import COST, EvaluationJob, spread
+from idemnet.inference.network import Network
 from idemnet.models import MODELS
-from idemnet.models.network import Network
-from idemnet.parameters import EvaluateParameters
-from idemnet.recipes import Pair
+from idemnet.parameters.evaluate import EvaluateParameters
+from idemnet.steps.data import Pair
 
 ARGUMENTS = {"width": 4, "iterations": 2}
 

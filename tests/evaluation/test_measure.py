@@ -7,8 +7,8 @@ import torch
 from idemnet.errors import BadInputError
 from idemnet.evaluation.measure import add_noise, measure, show
 from idemnet.evaluation.protocols import PROTOCOLS
-from idemnet.parameters import EvaluateParameters
-from idemnet.recipes import Pair
+from idemnet.parameters.evaluate import EvaluateParameters
+from idemnet.steps.data import Pair
 
 
 @dataclass(frozen=True)

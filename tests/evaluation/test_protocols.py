@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 from skimage import metrics as oracle
 
-from idemnet.commands import options
+from idemnet.cli import options
 from idemnet.errors import BadInputError
 from idemnet.evaluation.protocols import (
     FITTING,
@@ -19,7 +19,7 @@ from idemnet.evaluation.protocols import (
     mean_scores,
     to_image,
 )
-from idemnet.parameters import EvaluateParameters, ProtocolName
+from idemnet.parameters.evaluate import EvaluateParameters, ProtocolName
 
 
 @pytest.fixture(scope="module")

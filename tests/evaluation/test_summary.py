@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from idemnet.evaluation.summary import summarise
-from idemnet.recipes import Evaluation
+from idemnet.evaluation.metrics import summarise
+from idemnet.steps.data import Evaluation
 
 
 def scores(psnr, ssim=0.5):

@@ -92,7 +92,7 @@ def test_back_in_the_first_environment_both_changes_are_on_record(tmp_path):
 
 
 def test_a_finished_training_stays_as_it_was_made(tmp_path, caplog):
-    from idemnet.packing import pack
+    from idemnet.inference.weights import pack
     from idemnet.training.result import describe
 
     record = Record()

@@ -13,14 +13,18 @@ import numpy as np
 import pytest
 from kedro.io import DatasetError
 
-from idemnet.data_parameters import BlurParameters, CropParameters
-from idemnet.datasets.images import write_image
 from idemnet.datasets.pairs import PairsDataset
 from idemnet.datasets.patches import PatchesDataset
-from idemnet.datasets.published import publish, read_manifest
+from idemnet.media.image_files import write_image
+from idemnet.parameters.crop import CropParameters
+from idemnet.parameters.synthesize import BlurParameters
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.synthesize import synthesize_blur
-from idemnet.recipes import Job, Pair, Pairs, Plan, RawData, Recipe
+from idemnet.steps.data import Pair, Pairs, RawData
+from idemnet.steps.plan import Plan, Recipe
+from idemnet.steps.publish import publish
+from idemnet.storage.executor import Job
+from idemnet.storage.manifest import read_manifest
 
 from ..conftest import REPOSITORY
 from ..datasets.test_published import recipe, tree

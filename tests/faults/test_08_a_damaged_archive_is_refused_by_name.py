@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kedro.io import DatasetError
 
-from idemnet.datasets.archive import Archive
-from idemnet.datasets.sources import SourcesOnDisk
 from idemnet.errors import BadInputError
+from idemnet.fetch.archive import Archive
+from idemnet.fetch.sources import SourcesOnDisk
 
 from ..datasets.archives import GOOD, LIMIT, LOCAL, content, refused, write
 from ..datasets.test_sources import make_frames, raw_dataset, source, zipped

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from idemnet.datasets.archive import Archive
 from idemnet.errors import BadInputError
+from idemnet.fetch.archive import Archive
 
 from ..datasets.archives import LIMIT, raw_name, refused, write
 

@@ -9,9 +9,9 @@ import zlib
 
 import pytest
 
-from idemnet.datasets import zip_directory
-from idemnet.datasets.archive import RATIO_LIMIT, Archive
 from idemnet.errors import BadInputError
+from idemnet.fetch import zip_directory
+from idemnet.fetch.archive import RATIO_LIMIT, Archive
 
 from ..datasets.archives import (
     END,
@@ -98,9 +98,9 @@ MEASURE = """
 import sys
 from pathlib import Path
 from idemnet.datasets.raw import RawDataset
-from idemnet.datasets.sources import SourcesOnDisk
-from idemnet.data_parameters import SourceParameters
-from idemnet.machine import peak_memory
+from idemnet.fetch.sources import SourcesOnDisk
+from idemnet.parameters.source import SourceParameters
+from idemnet.system.resources import peak_memory
 archive = {"addresses": [sys.argv[1]], "unpacked_gigabytes": 0.1}
 source = SourceParameters.model_validate({"kind": "archive", "archive": archive})
 place = Path(sys.argv[1]).parent

@@ -10,9 +10,9 @@ from kedro.io import DatasetError
 from PIL import Image as PillowImage
 from PIL import ImageFile as PillowImageFile
 
-from idemnet.datasets.images import FORMATS, ImageFile, decode_image, encode_png, write_image
 from idemnet.datasets.patches import PATCHES, PatchesDataset
 from idemnet.errors import BadInputError
+from idemnet.media.image_files import FORMATS, ImageFile, decode_image, encode_png, write_image
 
 from ..datasets.test_images import RGB, saved
 
@@ -56,7 +56,7 @@ def test_a_changed_byte_of_a_patch_is_noticed_when_training_asks_for_patches(pre
 
 
 def test_pillow_is_not_told_to_accept_what_is_cut():
-    import idemnet.datasets.photo  # noqa: F401  # whatever is imported
+    import idemnet.media.photo_files  # noqa: F401  # whatever is imported
 
     assert PillowImageFile.LOAD_TRUNCATED_IMAGES is False
 

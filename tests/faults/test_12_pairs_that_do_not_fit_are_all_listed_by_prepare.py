@@ -4,8 +4,8 @@ import pytest
 import yaml
 from kedro.io import DatasetError
 
-from idemnet.data_parameters import BlurParameters
-from idemnet.datasets.images import write_image
+from idemnet.media.image_files import write_image
+from idemnet.parameters.synthesize import BlurParameters
 from idemnet.pipelines.synthesize import synthesize_blur
 
 from ..pipelines.test_synthesize import gopro_like, image, load_raw, pairs_dataset

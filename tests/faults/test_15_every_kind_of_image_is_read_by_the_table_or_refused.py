@@ -8,9 +8,9 @@ import pytest
 import tifffile
 from PIL import Image as PillowImage
 
-from idemnet.datasets.images import ImageFile, decode_image, encode_png, register_heif
-from idemnet.datasets.photo import decode_photo
 from idemnet.errors import BadInputError
+from idemnet.media.image_files import ImageFile, decode_image, encode_png, register_heif
+from idemnet.media.photo_files import decode_photo
 
 from ..datasets.test_images import saved
 

@@ -12,22 +12,21 @@ import torch
 from PIL import Image as PillowImage
 
 from idemnet import Restorer
-from idemnet.datasets.images import MAX_PIXELS, PNG_START, png_chunk, register_heif
-from idemnet.datasets.photo import decode_photo
-from idemnet.datasets.photographs import PHOTOGRAPHS
-from idemnet.datasets.weights import write_weights
 from idemnet.errors import BadInputError
+from idemnet.inference.tiling import FADE, restore_in_tiles
+from idemnet.inference.weights import TrainedModel, write_weights
+from idemnet.media.image_files import MAX_PIXELS, PNG_START, png_chunk, register_heif
+from idemnet.media.photo_files import decode_photo
+from idemnet.media.photographs import PHOTOGRAPHS
 from idemnet.models import MODELS
-from idemnet.models.tiling import FADE, restore_in_tiles
-from idemnet.recipes import TrainedModel
 
 SIDE = 13_500
 BOMB = """
 import sys
 from pathlib import Path
-from idemnet.datasets.images import ImageFile, register_heif
-from idemnet.datasets.photo import PhotoFile
-from idemnet.machine import peak_memory
+from idemnet.media.image_files import ImageFile, register_heif
+from idemnet.media.photo_files import PhotoFile
+from idemnet.system.resources import peak_memory
 path = Path(sys.argv[1])
 register_heif()
 before = peak_memory()
@@ -132,7 +131,7 @@ import resource, sys
 import numpy as np
 import torch
 from idemnet import Restorer
-from idemnet.datasets.photographs import PHOTOGRAPHS
+from idemnet.media.photographs import PHOTOGRAPHS
 torch.set_num_threads(1)
 side, limit = int(sys.argv[2]), int(sys.argv[3])
 restorer = Restorer.load(sys.argv[1], device="cpu")

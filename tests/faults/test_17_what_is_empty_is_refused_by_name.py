@@ -6,8 +6,8 @@ import pytest
 import yaml
 from kedro.io import DatasetError
 
-from idemnet.datasets.sources import SourcesOnDisk
 from idemnet.errors import BadInputError
+from idemnet.fetch.sources import SourcesOnDisk
 
 from ..datasets.archives import refused
 from ..datasets.test_sources import raw_dataset, source

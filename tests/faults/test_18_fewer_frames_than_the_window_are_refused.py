@@ -3,9 +3,9 @@
 import pytest
 from kedro.io import DatasetError
 
-from idemnet.data_parameters import BlurParameters
-from idemnet.datasets.images import write_image
 from idemnet.imaging.blur import blur_sequence, find_centres
+from idemnet.media.image_files import write_image
+from idemnet.parameters.synthesize import BlurParameters
 from idemnet.pipelines.synthesize import synthesize_blur
 
 from ..imaging.test_blur import FakeSequence

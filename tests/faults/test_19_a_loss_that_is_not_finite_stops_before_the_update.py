@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from idemnet.datasets.mlflow_store import upload
-from idemnet.datasets.mlflow_uri import tracking_uri
 from idemnet.datasets.tracking import TrackerDataset
+from idemnet.tracking.store import upload
+from idemnet.tracking.uri import tracking_uri
 from idemnet.training.launch import create_state, run_team
 from idemnet.training.loader import open_loader
 from idemnet.training.loop import Objective, update

@@ -9,14 +9,14 @@ import tifffile
 import torch
 
 from idemnet import Restorer
-from idemnet.datasets.images import decode_image
-from idemnet.datasets.photo import decode_photo
 from idemnet.errors import BadInputError
 from idemnet.evaluation.protocols import PROTOCOLS, mean_scores
+from idemnet.inference.restore import restore
+from idemnet.media.image_files import decode_image
+from idemnet.media.photo_files import decode_photo
 from idemnet.models import MODELS
-from idemnet.models.restoring import restore
-from idemnet.parameters import RestoreParameters
-from idemnet.recipes import Patches
+from idemnet.parameters.restore import RestoreParameters
+from idemnet.steps.data import Patches
 from idemnet.training.validation import validate
 
 from ..evaluation.test_measure import measured

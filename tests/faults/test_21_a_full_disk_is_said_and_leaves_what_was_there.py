@@ -10,16 +10,18 @@ import numpy as np
 import pytest
 import torch
 
-from idemnet.data_parameters import CropParameters
-from idemnet.datasets.files import NoRoomError
-from idemnet.datasets.images import write_image
-from idemnet.datasets.journal import JOURNAL, Journal, read_journal
 from idemnet.datasets.patches import PatchesDataset
-from idemnet.datasets.published import publish
-from idemnet.datasets.weights import write_weights
 from idemnet.errors import BadInputError
+from idemnet.inference.weights import TrainedModel, write_weights
+from idemnet.media.image_files import write_image
+from idemnet.parameters.crop import CropParameters
 from idemnet.pipelines.crop import crop
-from idemnet.recipes import Job, Pair, Pairs, Plan, Recipe, TrainedModel
+from idemnet.steps.data import Pair, Pairs
+from idemnet.steps.plan import Plan, Recipe
+from idemnet.steps.publish import publish
+from idemnet.storage.atomic import NoRoomError
+from idemnet.storage.executor import Job
+from idemnet.tracking.journal import JOURNAL, Journal, read_journal
 from idemnet.training.launch import run_team
 
 from ..datasets.downloads import DATA, HALF, child, get, names, refused

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from idemnet.errors import BadInputError
+from idemnet.inference.oom import advising
+from idemnet.inference.restore import restore
 from idemnet.models import MODELS
-from idemnet.models.restoring import restore
-from idemnet.models.shortage import advising
-from idemnet.parameters import RestoreParameters
+from idemnet.parameters.restore import RestoreParameters
 from idemnet.training.launch import run_team
 
 from ..training.tiny import RandomPatches, limit_memory, make_job, run_apart, trained

@@ -12,9 +12,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from idemnet.datasets import mlflow_run, mlflow_store
-from idemnet.datasets.journal import read_journal
-from idemnet.datasets.mlflow_store import Uploader, upload
+from idemnet.tracking import run as mlflow_run
+from idemnet.tracking import store as mlflow_store
+from idemnet.tracking.journal import read_journal
+from idemnet.tracking.store import Uploader, upload
 
 from ..conftest import Project
 from ..datasets.mlflow_outages import (
@@ -185,7 +186,7 @@ def test_a_process_killed_in_the_middle_is_continued(uri, tmp_path):
         journal.log(step, {"loss": step})
     code = (
         "import sys; from pathlib import Path\n"
-        "from idemnet.datasets import mlflow_store as store\n"
+        "from idemnet.tracking import store\n"
         "store.LINES_AT_ONCE = 1\n"
         "store.upload(Path(sys.argv[1]), sys.argv[2], 'idemnet')"
     )
@@ -256,7 +257,7 @@ def test_a_server_killed_midway_and_started_again_has_everything_once(database, 
 def test_a_silent_server_does_not_keep_a_process_from_ending(tmp_path):
     code = (
         "import sys; from pathlib import Path\n"
-        "from idemnet.datasets.tracking import Tracker\n"
+        "from idemnet.tracking.tracker import Tracker\n"
         "import mlflow\n"
         "tracker = Tracker(Path(sys.argv[1]), 'deblur', 'scenes', sys.argv[2], 'idemnet')\n"
         "with tracker.run('0' * 64) as journal:\n"

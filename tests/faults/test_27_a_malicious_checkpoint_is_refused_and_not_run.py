@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from idemnet.datasets.checkpoint import Checkpoints
-from idemnet.datasets.legacy_weights import import_dmphn
-from idemnet.datasets.weights import read_weights
 from idemnet.errors import BadInputError
+from idemnet.inference.import_weights import import_dmphn
+from idemnet.inference.weights import read_weights
 
 from ..conftest import BIN, REPOSITORY
 from ..datasets.test_legacy_weights import WIDTH, random_network, release
@@ -126,9 +126,9 @@ MEASURE = """
 import sys
 from pathlib import Path
 from idemnet.datasets.checkpoint import Checkpoints
-from idemnet.datasets.legacy_weights import import_dmphn
-from idemnet.datasets.weights import read_weights
-from idemnet.machine import peak_memory
+from idemnet.inference.import_weights import import_dmphn
+from idemnet.inference.weights import read_weights
+from idemnet.system.resources import peak_memory
 before = peak_memory()
 for read in (lambda: read_weights(Path(sys.argv[1])),
              lambda: import_dmphn(Path(sys.argv[2]), Path(sys.argv[2]) / "out", width=2),

@@ -8,8 +8,8 @@ import shutil
 
 import pytest
 
-from idemnet.hooks import describe_faults
-from idemnet.tasks import TASKS
+from idemnet.hooks.parameters import describe_faults
+from idemnet.parameters.task import TASKS
 
 from ..test_project import loader
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from kedro.io import DataCatalog, DatasetError
 
-from idemnet.datasets.address import Address
-from idemnet.datasets.images import write_image
-from idemnet.datasets.published import publish
 from idemnet.errors import BadInputError
-from idemnet.recipes import Job, Plan, Recipe
+from idemnet.fetch.address import Address
+from idemnet.media.image_files import write_image
+from idemnet.steps.plan import Plan, Recipe
+from idemnet.steps.publish import publish
+from idemnet.storage.executor import Job
 
 from ..test_project import loader
 

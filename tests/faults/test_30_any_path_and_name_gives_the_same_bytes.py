@@ -8,10 +8,11 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image as PillowImage
 
-from idemnet.command_line import main
-from idemnet.data_parameters import BlurParameters, CropParameters
-from idemnet.datasets.images import write_image
+from idemnet.cli.main import main
 from idemnet.datasets.patches import PatchesDataset
+from idemnet.media.image_files import write_image
+from idemnet.parameters.crop import CropParameters
+from idemnet.parameters.synthesize import BlurParameters
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.synthesize import synthesize_blur
 

@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from idemnet.datasets.images import write_image
-from idemnet.datasets.journal import Journal
-from idemnet.datasets.published import publish
 from idemnet.errors import BadInputError
-from idemnet.recipes import Job, Plan, Recipe
+from idemnet.media.image_files import write_image
+from idemnet.steps.plan import Plan, Recipe
+from idemnet.steps.publish import publish
+from idemnet.storage.executor import Job
+from idemnet.tracking.journal import Journal
 from idemnet.training.launch import run_team
 
 from ..datasets.test_published import recipe, tree

@@ -7,8 +7,8 @@ import shutil
 import pytest
 from click.testing import CliRunner
 
-from idemnet.command_line import main
-from idemnet.datasets.mlflow_uri import explain
+from idemnet.cli.main import main
+from idemnet.tracking.uri import explain
 
 from ..datasets.downloads import DATA, HALF, get, names, refused
 from ..datasets.http_server import Server, says, whole

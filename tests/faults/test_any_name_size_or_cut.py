@@ -12,18 +12,18 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from idemnet.data_parameters import BlurParameters
-from idemnet.datasets.address import Address
 from idemnet.datasets.checkpoint import Checkpoints
-from idemnet.datasets.files import place_inside, write_whole
-from idemnet.datasets.journal import JOURNAL, Journal, read_journal
-from idemnet.datasets.photo import decode_photo, encode_photo
-from idemnet.datasets.workers import read_journal as read_jobs
 from idemnet.errors import BadInputError
-from idemnet.hooks import describe_faults
+from idemnet.fetch.address import Address
+from idemnet.hooks.parameters import describe_faults
 from idemnet.imaging.blur import find_centres
-from idemnet.photos import Metadata, Photo
-from idemnet.tasks import TASKS
+from idemnet.media.photo import Metadata, Photo
+from idemnet.media.photo_files import decode_photo, encode_photo
+from idemnet.parameters.synthesize import BlurParameters
+from idemnet.parameters.task import TASKS
+from idemnet.storage.atomic import place_inside, write_whole
+from idemnet.storage.executor import read_journal as read_jobs
+from idemnet.tracking.journal import JOURNAL, Journal, read_journal
 
 from ..conftest import REPOSITORY
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from idemnet.datasets.images import decode_image
 from idemnet.errors import BadInputError
 from idemnet.imaging.alignment import align
 from idemnet.imaging.metrics import masked_psnr, masked_ssim, psnr
+from idemnet.media.image_files import decode_image
 
 
 def smooth(rng: np.random.Generator, size: float, contrast: float, shape) -> np.ndarray:

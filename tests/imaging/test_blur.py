@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image as PillowImage
 
-from idemnet.data_parameters import BlurParameters
 from idemnet.errors import BadInputError
 from idemnet.imaging.blur import average_windows, blur_sequence, find_centres
+from idemnet.parameters.synthesize import BlurParameters
 
 
 @dataclass

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from idemnet.data_parameters import HazeParameters
 from idemnet.imaging.haze import add_haze, make_hazy, transmission
+from idemnet.parameters.synthesize import HazeParameters
 
 CLEAR = np.random.default_rng(0).integers(0, 256, (12, 16, 3), np.uint8)
 DEPTH = np.linspace(0, 1, 12 * 16, dtype=np.float32).reshape(12, 16)

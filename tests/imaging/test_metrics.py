@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import ndimage
 from skimage import metrics as oracle
 
-from idemnet.datasets.images import decode_image
 from idemnet.errors import BadInputError
 from idemnet.imaging import metrics
+from idemnet.media.image_files import decode_image
 
 CLOSE = {"rel": 0, "abs": 1e-4}
 GOLDEN = (36.26324, 0.98949, 0.99680, 0.99370, 38.40386, 0.98854)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from idemnet.data_parameters import RainParameters
 from idemnet.imaging.rain import (
     VEIL_BRIGHTNESS,
     StreakLayer,
@@ -12,6 +11,7 @@ from idemnet.imaging.rain import (
     draw_streaks,
     make_rainy,
 )
+from idemnet.parameters.synthesize import RainParameters
 
 CLEAN = np.random.default_rng(0).integers(0, 200, (96, 128, 3), np.uint8)
 RAIN = RainParameters()

@@ -9,10 +9,10 @@ import cv2
 import numpy as np
 import pytest
 
-from idemnet.data_parameters import SceneParameters
-from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.imaging.composition import draw_scene
 from idemnet.imaging.scenes import render_depth, render_frames
+from idemnet.media.photographs import PHOTOGRAPHS
+from idemnet.parameters.source import SceneParameters
 
 SMALL = SceneParameters(frames=17, height=120, width=160)
 SPLITS = ("train", "validation", "test")

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
+from idemnet.inference.tiling import restored_bands
 from idemnet.models.blocks import ChannelAttention, GatedBlock
 from idemnet.models.cost import count_macs, count_parameters
 from idemnet.models.idempotent import IdempotentNet
-from idemnet.models.tiling import restored_bands
 
 
 def gated(**changes) -> IdempotentNet:

@@ -5,11 +5,12 @@ import psutil
 import pytest
 
 from idemnet.errors import BadInputError
-from idemnet.models import IdempotentNet, restoring
-from idemnet.models.memory import restoring_memory
-from idemnet.models.reach import find_overlap
-from idemnet.models.tiling import tile_shape
-from idemnet.parameters import RestoreParameters
+from idemnet.inference import restore as restoring
+from idemnet.inference.memory import restoring_memory
+from idemnet.inference.receptive_field import find_overlap
+from idemnet.inference.tiling import tile_shape
+from idemnet.models import IdempotentNet
+from idemnet.parameters.restore import RestoreParameters
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from torch import nn
 from torch.nn.functional import avg_pool2d
 
 from idemnet import Restorer
-from idemnet.data_parameters import SceneParameters
-from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.imaging.scenes import render_frames
+from idemnet.inference.receptive_field import find_overlap, measure_reach
+from idemnet.inference.tiling import FADE, SQUARE, restore_in_tiles, tile_shape, tile_starts
+from idemnet.media.photographs import PHOTOGRAPHS
 from idemnet.models.idempotent import IdempotentNet
-from idemnet.models.reach import find_overlap, measure_reach
-from idemnet.models.tiling import FADE, SQUARE, restore_in_tiles, tile_shape, tile_starts
+from idemnet.parameters.source import SceneParameters
 
 
 @given(st.integers(1, 300), st.integers(2, 90), st.integers(0, 89))

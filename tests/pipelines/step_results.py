@@ -20,26 +20,24 @@ import numpy as np
 import torch
 import yaml
 
-from idemnet import versions
-from idemnet.data_parameters import (
-    BlurParameters,
-    CropParameters,
-    HazeParameters,
-    RainParameters,
-    SceneParameters,
-    SourceParameters,
-)
-from idemnet.datasets.images import encode_png, write_image
-from idemnet.datasets.photographs import PHOTOGRAPHS
 from idemnet.datasets.raw import RawDataset
-from idemnet.datasets.sources import SourcesOnDisk
 from idemnet.evaluation.job import COST, EvaluationJob
 from idemnet.evaluation.protocols import PROTOCOLS
+from idemnet.fetch.sources import SourcesOnDisk
 from idemnet.imaging.scenes import render_depth, render_frames
+from idemnet.inference.network import Network
+from idemnet.inference.weights import TrainedModel
+from idemnet.media.image_files import encode_png, write_image
+from idemnet.media.photo import Inbox, Photo
+from idemnet.media.photographs import PHOTOGRAPHS
 from idemnet.models import MODELS
-from idemnet.models.network import Network
-from idemnet.parameters import EvaluateParameters, RestoreParameters, TrainParameters
-from idemnet.photos import Inbox, Photo
+from idemnet.parameters.crop import CropParameters
+from idemnet.parameters.evaluate import EvaluateParameters
+from idemnet.parameters.restore import RestoreParameters
+from idemnet.parameters.source import SceneParameters, SourceParameters
+from idemnet.parameters.study import STUDIES, StudyParameters
+from idemnet.parameters.synthesize import BlurParameters, HazeParameters, RainParameters
+from idemnet.parameters.train import TrainParameters
 from idemnet.pipelines.cells import Study
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.download import download
@@ -47,10 +45,11 @@ from idemnet.pipelines.given import one_sequence, restored_pairs, single_channel
 from idemnet.pipelines.restore import restore_inbox
 from idemnet.pipelines.study import ready_pairs
 from idemnet.pipelines.synthesize import synthesize_blur, synthesize_haze, synthesize_rain
-from idemnet.recipes import Pair, Pairs, RawData, Recipe, TrainedModel, flatten
 from idemnet.reporting.report import make_report
 from idemnet.reporting.studies.report import make_study_report
-from idemnet.studies import STUDIES, StudyParameters
+from idemnet.steps import versions
+from idemnet.steps.data import Pair, Pairs, RawData
+from idemnet.steps.plan import Recipe, flatten
 
 from ..conftest import REPOSITORY
 from ..datasets.test_video import write_video
@@ -355,7 +354,7 @@ def write_known(name: str, folder: Path) -> None:
     """Write down the results of a version that was raised."""
     known = json.loads(KNOWN.read_text(encoding="utf-8"))
     if name in known and known[name]["version"] == current(name):
-        sys.exit(f"raise {name} in src/idemnet/versions.py first")
+        sys.exit(f"raise {name} in src/idemnet/steps/versions.py first")
     known[name] = {"version": current(name), "results": RESULTS[name](folder)}
     KNOWN.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 

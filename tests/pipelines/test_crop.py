@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from kedro.io import DatasetError
 
-from idemnet.data_parameters import CropParameters
-from idemnet.datasets.images import ImageFile, write_image
 from idemnet.datasets.patches import PatchesDataset
 from idemnet.errors import BadInputError
+from idemnet.media.image_files import ImageFile, write_image
+from idemnet.parameters.crop import CropParameters
 from idemnet.pipelines.crop import crop, hold_out
-from idemnet.recipes import Pair, Pairs
+from idemnet.steps.data import Pair, Pairs
 
 SIZE, STRIDE = 16, 12
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from idemnet.inference.weights import TrainedModel
 from idemnet.models import MODELS
 from idemnet.pipelines.given import (
     one_sequence,
@@ -14,7 +15,7 @@ from idemnet.pipelines.given import (
     single_channel_pairs,
     to_single_channel,
 )
-from idemnet.recipes import Pair, Pairs, TrainedModel
+from idemnet.steps.data import Pair, Pairs
 
 
 @dataclass(frozen=True)

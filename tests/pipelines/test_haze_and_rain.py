@@ -9,10 +9,12 @@ import pytest
 from kedro.io import DatasetError
 from PIL import Image as PillowImage
 
-from idemnet.data_parameters import CropParameters, HazeParameters, RainParameters, SourceParameters
-from idemnet.datasets.images import write_image
 from idemnet.errors import BadInputError
 from idemnet.imaging.haze import make_hazy
+from idemnet.media.image_files import write_image
+from idemnet.parameters.crop import CropParameters
+from idemnet.parameters.source import SourceParameters
+from idemnet.parameters.synthesize import HazeParameters, RainParameters
 from idemnet.pipelines.crop import hold_out
 from idemnet.pipelines.download import download
 from idemnet.pipelines.synthesize import synthesize_haze, synthesize_rain

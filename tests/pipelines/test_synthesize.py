@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from idemnet.data_parameters import BlurParameters, SourceParameters
-from idemnet.datasets.images import write_image
 from idemnet.datasets.pairs import PairsDataset
 from idemnet.datasets.raw import RawDataset
-from idemnet.datasets.sources import SourcesOnDisk
+from idemnet.fetch.sources import SourcesOnDisk
+from idemnet.media.image_files import write_image
+from idemnet.parameters.source import SourceParameters
+from idemnet.parameters.synthesize import BlurParameters
 from idemnet.pipelines.synthesize import synthesize_blur
 
 from ..datasets.test_video import write_video

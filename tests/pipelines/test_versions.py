@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from idemnet import versions
+from idemnet.steps import versions
 
 from ..conftest import REPOSITORY
 from .step_results import KNOWN, RESULTS, current
@@ -19,15 +19,15 @@ KNOWN_RESULTS = json.loads(KNOWN.read_text(encoding="utf-8"))
 
 CHANGES = {
     "RENDER": ("imaging/scenes.py", "view.at(moment), scene", "view.at(moment + 1), scene"),
-    "FETCH": ("datasets/sources.py", '"test" if Path(name)', '"train" if Path(name)'),
+    "FETCH": ("fetch/sources.py", '"test" if Path(name)', '"train" if Path(name)'),
     "SYNTHESIZE.deblur": ("imaging/blur.py", "sums + np.uint16(level // 2)", "sums"),
     "SYNTHESIZE.dehaze": ("imaging/haze.py", "float32(-beta)", "float32(-1.1 * beta)"),
     "SYNTHESIZE.derain": ("imaging/rain.py", "rain.veil * strength**2", "rain.veil * strength"),
     "CROP": ("imaging/crop.py", ".mean(axis=3)", ".max(axis=3)"),
     "TRAIN": ("training/loss.py", "total + idempotence_weight *", "total + 2 *"),
     "EVALUATE": ("imaging/metrics.py", "SIGMA, RADIUS = 1.5, 5", "SIGMA, RADIUS = 1.4, 5"),
-    "REPORT": ("evaluation/summary.py", "DECIMALS = 4", "DECIMALS = 3"),
-    "RESTORE": ("models/restoring.py", "_run(model, restored,", "_run(model, pixels,"),
+    "REPORT": ("evaluation/metrics.py", "DECIMALS = 4", "DECIMALS = 3"),
+    "RESTORE": ("inference/restore.py", "_run(model, restored,", "_run(model, pixels,"),
     "STUDY": ("pipelines/cells.py", "(trial.cell, self.par", "(None, self.par"),
     "STUDY_INPUTS": ("pipelines/given.py", "0.299, 0.587", "0.298, 0.588"),
     "READY_PAIRS": ("pipelines/pairs.py", '"gopro" else 0', '"gopro" else 1'),
@@ -50,7 +50,7 @@ def test_a_step_gives_the_results_of_its_version(name, tmp_path):
     }
     assert not other, (
         f"other results than version {known['version']} had: "
-        f"raise {name} in src/idemnet/versions.py, then {write}"
+        f"raise {name} in src/idemnet/steps/versions.py, then {write}"
     )
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from idemnet.recipes import Evaluation, Sample, TrainedModel
+from idemnet.inference.weights import TrainedModel
+from idemnet.steps.data import Evaluation, Sample
 
 SETTINGS = {
     "model": "idempotent", "network": {"width": 4, "iterations": 2}, "times": 2,

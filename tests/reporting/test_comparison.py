@@ -1,5 +1,5 @@
-from idemnet.recipes import TrackedRun
 from idemnet.reporting.comparison import draw_repeat_curves, tabulate, warn
+from idemnet.steps.data import TrackedRun
 
 
 def run(name, psnr, curve=(), tags=None, **parameters):

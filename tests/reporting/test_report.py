@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import pytest
 
-from idemnet.evaluation.summary import summarise
+from idemnet.evaluation.metrics import summarise
 from idemnet.reporting import pictures
 from idemnet.reporting import report as assembly
 from idemnet.reporting.paper import SCORES

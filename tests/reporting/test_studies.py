@@ -6,14 +6,15 @@ import io
 import pytest
 import yaml
 
-from idemnet.evaluation.summary import summarise
-from idemnet.parameters import TrainParameters
+from idemnet.evaluation.metrics import summarise
+from idemnet.parameters.study import STUDIES, StudyParameters, merge
+from idemnet.parameters.train import TrainParameters
 from idemnet.reporting import paper
 from idemnet.reporting.studies.claims import CLAIMS, judge
 from idemnet.reporting.studies.layouts import LAYOUTS, tables_of
 from idemnet.reporting.studies.numbers import Cells, Numbers
 from idemnet.reporting.studies.report import TITLES, make_study_report, render_studies
-from idemnet.studies import STUDIES, Outcome, StudyParameters, StudyResults, merge
+from idemnet.steps.study import Outcome, StudyResults
 
 from ..conftest import REPOSITORY
 from .made_up import make_evaluation

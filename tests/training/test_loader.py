@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from idemnet.datasets.patches import PATCHES, PatchArray
-from idemnet.recipes import PatchRow
+from idemnet.steps.data import PatchRow
 from idemnet.training.loader import Waiting, open_loader
 
 from .tiny import RandomPatches, make_job

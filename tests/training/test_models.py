@@ -6,10 +6,11 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from idemnet.hooks import describe_faults
+from idemnet.hooks.parameters import describe_faults
 from idemnet.models import MODELS, load_weights
-from idemnet.parameters import NetworkParameters, TrainParameters
-from idemnet.tasks import TASKS
+from idemnet.parameters.network import NetworkParameters
+from idemnet.parameters.task import TASKS
+from idemnet.parameters.train import TrainParameters
 from idemnet.training.launch import run_team
 from idemnet.training.result import describe
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 
 from idemnet.imaging.augment import change_saturation, to_float, turn
-from idemnet.recipes import PatchRow
+from idemnet.steps.data import PatchRow
 from idemnet.training.order import Draw, batches, group_by_pair, make_sample, shuffled
 
 from .tiny import SIZE, RandomPatches

@@ -6,8 +6,8 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from idemnet.models.device import has_bfloat16, training_dtype
-from idemnet.parameters import TrainParameters
+from idemnet.parameters.train import TrainParameters
+from idemnet.system.device import has_bfloat16, training_dtype
 
 from .tiny import make_job, trained
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from idemnet.parameters import TrainParameters
+from idemnet.parameters.train import TrainParameters
 from idemnet.training.schedule import learning_rate, passes
 
 

@@ -5,8 +5,8 @@ import sys
 
 import psutil
 
+from idemnet.training.concurrent import train_side_by_side
 from idemnet.training.launch import run_team
-from idemnet.training.side_by_side import train_side_by_side
 
 from ..conftest import REPOSITORY, environment
 from .tiny import RandomPatches, digest, make_job, trained
@@ -45,7 +45,7 @@ import sys
 sys.path.insert(0, {str(REPOSITORY)!r})
 from pathlib import Path
 from tests.training.tiny import make_job
-from idemnet.training.side_by_side import train_side_by_side
+from idemnet.training.concurrent import train_side_by_side
 if __name__ == "__main__":
     jobs = [make_job(Path({str(tmp_path)!r}), seed=seed, **{long!r}) for seed in range(2)]
     train_side_by_side(jobs)

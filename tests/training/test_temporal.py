@@ -8,8 +8,8 @@ import torch
 from pydantic import ValidationError
 
 from idemnet.errors import BadInputError
-from idemnet.parameters import TrainParameters
-from idemnet.recipes import PatchRow
+from idemnet.parameters.train import TrainParameters
+from idemnet.steps.data import PatchRow
 from idemnet.training.launch import run_team
 from idemnet.training.loop import Objective
 from idemnet.training.loss import temporal_loss

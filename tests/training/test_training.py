@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from idemnet.datasets.checkpoint import Checkpoints
-from idemnet.datasets.find_weights import find_weights
 from idemnet.errors import BadInputError
-from idemnet.machine import cores
-from idemnet.models.device import choose_device
+from idemnet.inference.find_weights import find_weights
+from idemnet.system.device import choose_device
+from idemnet.system.resources import cores
 from idemnet.training.launch import configure_cuda, run_team
 from idemnet.training.schedule import learning_rate
 from idemnet.training.validation import merit
@@ -133,7 +133,7 @@ def test_recomputing_iterations_gives_the_same_weights(tmp_path):
 
 
 def test_fine_tuning_starts_from_given_weights_and_refuses_others(tmp_path):
-    from idemnet.packing import pack
+    from idemnet.inference.weights import pack
     from idemnet.training.result import describe
 
     job = make_job(tmp_path / "first")
@@ -238,7 +238,7 @@ def test_starting_from_the_starter_never_takes_what_was_trained_here(tmp_path, m
     own.mkdir(parents=True)
     (own / "weights.safetensors").write_bytes(b"own")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("idemnet.datasets.find_weights.files", lambda _: tmp_path)
+    monkeypatch.setattr("idemnet.inference.find_weights.files", lambda _: tmp_path)
     with pytest.raises(BadInputError, match="there are no weights for 'derain' yet"):
         Checkpoints(tmp_path).initial_weights("starter", "derain")
     assert find_weights("derain").read_bytes() == b"own"

@@ -16,8 +16,8 @@ import psutil
 import torch
 
 from idemnet.datasets.checkpoint import Checkpoints
-from idemnet.parameters import TrainParameters
-from idemnet.recipes import Patches, PatchRow
+from idemnet.parameters.train import TrainParameters
+from idemnet.steps.data import Patches, PatchRow
 from idemnet.training.job import TrainingJob
 from idemnet.training.launch import run_team
 

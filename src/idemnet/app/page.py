@@ -25,9 +25,9 @@ from idemnet.app.restoring import (
 )
 from idemnet.app.samples import Sample, credit
 from idemnet.app.weights import describe_missing, describe_weights, name_curve
-from idemnet.datasets.photo import to_eight_bits
 from idemnet.errors import BadInputError
-from idemnet.restorer import Restorer
+from idemnet.inference.restorer import Restorer
+from idemnet.media.photo_files import to_eight_bits
 
 VERBS = {"deblur": "Remove blur", "dehaze": "Remove haze", "derain": "Remove rain"}
 KEPT_SECONDS = 3600

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from idemnet.app.restoring import middle
+from idemnet.imaging.image import Image
 from idemnet.imaging.metrics import mean_change, sharpness
-from idemnet.recipes import Image
+from idemnet.inference.restorer import Restorer
 from idemnet.reporting.plots import BLUE, ORANGE, STYLE, count_below, encode
-from idemnet.restorer import Restorer
 
 PASSES = 10
 

@@ -7,14 +7,15 @@ from html import escape
 from pathlib import Path
 from tempfile import mkdtemp
 
-from idemnet.datasets.images import encode_png, open_image
-from idemnet.datasets.photo import decode_photo, encode_photo, result_name, to_eight_bits
 from idemnet.errors import BadInputError
+from idemnet.imaging.difference import difference
+from idemnet.imaging.image import Image
 from idemnet.imaging.metrics import mean_change
-from idemnet.photos import Photo
-from idemnet.recipes import Image
-from idemnet.reporting.pictures import RUNGS, difference, shrink, to_webp
-from idemnet.restorer import Restorer
+from idemnet.inference.restorer import Restorer
+from idemnet.media.image_files import encode_png, open_image
+from idemnet.media.photo import Photo
+from idemnet.media.photo_files import decode_photo, encode_photo, result_name, to_eight_bits
+from idemnet.reporting.pictures import RUNGS, shrink, to_webp
 
 MAX_MEGABYTES = 64
 MAX_MEGAPIXELS = 24

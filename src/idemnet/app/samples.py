@@ -8,13 +8,13 @@ import cv2
 import numpy as np
 from PIL import Image as PillowImage
 
-from idemnet.data_parameters import HazeParameters, RainParameters
-from idemnet.datasets.photographs import PHOTOGRAPHS, Photograph
 from idemnet.imaging.blur import average_windows
 from idemnet.imaging.haze import make_hazy
+from idemnet.imaging.image import Image
 from idemnet.imaging.motion import draw_camera
 from idemnet.imaging.rain import make_rainy
-from idemnet.recipes import Image
+from idemnet.media.photographs import PHOTOGRAPHS, Photograph
+from idemnet.parameters.synthesize import HazeParameters, RainParameters
 
 FRAMES = 15
 

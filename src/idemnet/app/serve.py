@@ -14,11 +14,11 @@ from tempfile import TemporaryDirectory
 import click
 
 from idemnet.app.samples import make_samples
-from idemnet.datasets.find_weights import find_weights
 from idemnet.errors import BadInputError
-from idemnet.machine import TILES, keep_freed
-from idemnet.restorer import Restorer
-from idemnet.tasks import TASKS
+from idemnet.inference.find_weights import find_weights
+from idemnet.inference.restorer import Restorer
+from idemnet.parameters.task import TASKS
+from idemnet.system.resources import TILES, keep_freed
 
 HOST = "127.0.0.1"
 

@@ -4,9 +4,9 @@ from collections.abc import Collection
 from html import escape
 from typing import Any
 
+from idemnet.inference.restorer import Restorer
+from idemnet.parameters.task import TASKS
 from idemnet.reporting.words import name_of, signed, words_of
-from idemnet.restorer import Restorer
-from idemnet.tasks import TASKS
 
 
 def describe_weights(restorer: Restorer) -> str:

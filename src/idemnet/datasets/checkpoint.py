@@ -14,13 +14,12 @@ from typing import Any
 
 from kedro.io import DatasetError
 
-from idemnet.datasets.files import shown, write_whole
-from idemnet.datasets.find_weights import find_starter, find_weights
 from idemnet.datasets.folder import DatasetFolder
-from idemnet.datasets.weights import read_weights
 from idemnet.errors import BadInputError
-from idemnet.packing import PackedWeights
-from idemnet.parameters import STARTER
+from idemnet.inference.find_weights import find_starter, find_weights
+from idemnet.inference.weights import PackedWeights, read_weights
+from idemnet.parameters.train import STARTER
+from idemnet.storage.atomic import shown, write_whole
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +96,7 @@ class Checkpoints:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    from idemnet.datasets.tensors import load_tensors  # noqa: PLC0415
+    from idemnet.storage.tensors import load_tensors  # noqa: PLC0415
 
     data = file.read_bytes()
     if hashlib.sha256(data).hexdigest() != file.stem.partition("-")[2]:

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from idemnet.datasets.files import write_whole
 from idemnet.datasets.folder import Folder, PublishedDataset
-from idemnet.datasets.images import write_image
-from idemnet.datasets.preview import ImagePreview, contact_sheet
-from idemnet.datasets.published import FileEntry, Manifest, publish, read_manifest
 from idemnet.datasets.raw import image_files
-from idemnet.recipes import Evaluation, Plan, Recipe, Sample
+from idemnet.media.image_files import write_image
+from idemnet.media.preview import ImagePreview, contact_sheet
+from idemnet.steps.data import Evaluation, Sample
+from idemnet.steps.plan import Plan, Recipe
+from idemnet.steps.publish import publish
+from idemnet.storage.atomic import write_whole
+from idemnet.storage.manifest import FileEntry, Manifest, read_manifest
 
 SCORES = "scores.json"
 

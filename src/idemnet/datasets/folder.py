@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from kedro.io import AbstractDataset, DatasetError
 
-from idemnet.datasets.files import leads_out
-from idemnet.datasets.images import write_image
-from idemnet.datasets.published import Manifest, is_published, publish, read_manifest
 from idemnet.errors import BadInputError
-from idemnet.recipes import Recipe
+from idemnet.media.image_files import write_image
+from idemnet.steps.plan import Recipe
+from idemnet.steps.publish import publish
+from idemnet.storage.atomic import leads_out
+from idemnet.storage.manifest import Manifest, is_published, read_manifest
 
 Handle = TypeVar("Handle")
 

@@ -3,17 +3,18 @@
 import hashlib
 from pathlib import Path, PurePosixPath
 
-from idemnet.datasets.checksum import hash_file
-from idemnet.datasets.files import place_inside, shown, write_whole
 from idemnet.datasets.folder import Folder, PublishedDataset
-from idemnet.datasets.images import PHOTO_FORMATS
-from idemnet.datasets.photo import PhotoFile, encode_photo, result_name
-from idemnet.datasets.pictures import pictures_below
-from idemnet.datasets.preview import ImagePreview, contact_sheet
-from idemnet.datasets.published import FileEntry, Manifest, publish
 from idemnet.datasets.raw import image_files
-from idemnet.photos import Inbox, Photo
-from idemnet.recipes import Recipe
+from idemnet.media.find import pictures_below
+from idemnet.media.image_files import PHOTO_FORMATS
+from idemnet.media.photo import Inbox, Photo
+from idemnet.media.photo_files import PhotoFile, encode_photo, result_name
+from idemnet.media.preview import ImagePreview, contact_sheet
+from idemnet.steps.plan import Recipe
+from idemnet.steps.publish import publish
+from idemnet.storage.atomic import place_inside, shown, write_whole
+from idemnet.storage.checksum import hash_file
+from idemnet.storage.manifest import FileEntry, Manifest
 
 
 class InboxDataset(Folder):

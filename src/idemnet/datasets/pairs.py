@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from idemnet.datasets.folder import PublishedDataset
-from idemnet.datasets.images import CroppedImage, ImageFile
-from idemnet.datasets.preview import ImagePreview, contact_sheet
 from idemnet.datasets.raw import image_files
-from idemnet.recipes import Pair, Pairs, StoredImage
+from idemnet.imaging.image import StoredImage
+from idemnet.media.image_files import CroppedImage, ImageFile
+from idemnet.media.preview import ImagePreview, contact_sheet
+from idemnet.steps.data import Pair, Pairs
 
 
 class PairsDataset(PublishedDataset[Pairs]):

@@ -18,12 +18,15 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from idemnet.datasets.files import place_inside, refuse_if_full, write_whole
 from idemnet.datasets.folder import PublishedDataset
-from idemnet.datasets.preview import ImagePreview, contact_sheet
-from idemnet.datasets.published import FileEntry, publish
 from idemnet.errors import BadInputError
-from idemnet.recipes import Image, PatchBlock, Patches, PatchRow, Plan, Recipe
+from idemnet.imaging.image import Image
+from idemnet.media.preview import ImagePreview, contact_sheet
+from idemnet.steps.data import PatchBlock, Patches, PatchRow
+from idemnet.steps.plan import Plan, Recipe
+from idemnet.steps.publish import publish
+from idemnet.storage.atomic import place_inside, refuse_if_full, write_whole
+from idemnet.storage.manifest import FileEntry
 
 PATCHES, INDEX = "patches.npy", "index.csv"
 

@@ -7,10 +7,12 @@ from typing import Any
 
 from kedro_datasets._typing import JSONPreview
 
-from idemnet.datasets.files import place_inside, write_whole
 from idemnet.datasets.folder import PublishedDataset
-from idemnet.datasets.published import FileEntry, publish
-from idemnet.recipes import Plan, Recipe, Report
+from idemnet.steps.data import Report
+from idemnet.steps.plan import Plan, Recipe
+from idemnet.steps.publish import publish
+from idemnet.storage.atomic import place_inside, write_whole
+from idemnet.storage.manifest import FileEntry
 
 METRICS, TIMING = "metrics.json", "timing.json"
 

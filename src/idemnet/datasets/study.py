@@ -7,13 +7,14 @@ from typing import Any
 
 from kedro.io import AbstractDataset
 
-from idemnet.datasets.files import shown, write_whole
 from idemnet.datasets.folder import Folder
-from idemnet.datasets.published import is_published, publish
 from idemnet.datasets.report import list_files, write_files
 from idemnet.errors import BadInputError
-from idemnet.recipes import Recipe
-from idemnet.studies import Outcome, StudyResults
+from idemnet.steps.plan import Recipe
+from idemnet.steps.publish import publish
+from idemnet.steps.study import Outcome, StudyResults
+from idemnet.storage.atomic import shown, write_whole
+from idemnet.storage.manifest import is_published
 
 RESULTS = "results.json"
 

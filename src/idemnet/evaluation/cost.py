@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from idemnet.models.cost import count_macs, count_parameters
-from idemnet.models.device import name_device, synchronise
+from idemnet.system.device import name_device, synchronise
 
 SIZES = {"1280x720": (720, 1280), "256x256": (256, 256)}
 RUNS, PATIENCE = 20, 10.0

@@ -13,13 +13,13 @@ from idemnet.evaluation.cost import measure_cost
 from idemnet.evaluation.measure import measure, show
 from idemnet.evaluation.parallel import map_in_threads
 from idemnet.evaluation.protocols import PROTOCOLS
-from idemnet.machine import cores
-from idemnet.models.network import Network
-from idemnet.models.restoring import tile_overlap
-from idemnet.models.shortage import advising
-from idemnet.models.tiling import fits, restore_in_tiles
-from idemnet.parameters import EvaluateParameters
-from idemnet.recipes import Pair
+from idemnet.inference.network import Network
+from idemnet.inference.oom import advising
+from idemnet.inference.restore import tile_overlap
+from idemnet.inference.tiling import fits, restore_in_tiles
+from idemnet.parameters.evaluate import EvaluateParameters
+from idemnet.steps.data import Pair
+from idemnet.system.resources import cores
 
 COST, IMAGE, SAMPLE = "cost", "image", "sample"
 AT_ONCE = 4

@@ -11,9 +11,10 @@ from torch import Tensor
 
 from idemnet.errors import BadInputError
 from idemnet.evaluation.protocols import Protocol
-from idemnet.models.device import to_image, to_tensor
-from idemnet.parameters import EvaluateParameters
-from idemnet.recipes import Image, Pair
+from idemnet.imaging.image import Image
+from idemnet.parameters.evaluate import EvaluateParameters
+from idemnet.steps.data import Pair
+from idemnet.system.device import to_image, to_tensor
 
 Restore = Callable[[Tensor], Tensor]
 """One image, (1, 3, H, W), to the images after each iteration, (N, 3, H, W); the last is it."""

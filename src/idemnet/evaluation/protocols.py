@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from idemnet.errors import BadInputError
 from idemnet.imaging import metrics
 from idemnet.imaging.alignment import align
-from idemnet.recipes import Image
+from idemnet.imaging.image import Image
 
 HIGHEST_PSNR = 100.0
 """In dB. Two images that are the same have infinitely many, with which no mean could be taken and

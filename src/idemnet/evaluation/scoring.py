@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from idemnet.errors import BadInputError
-from idemnet.evaluation.figures import Figures
 from idemnet.evaluation.parallel import map_in_threads
 from idemnet.evaluation.protocols import Protocol
-from idemnet.recipes import Image, StoredImage
+from idemnet.evaluation.scores import Figures
+from idemnet.imaging.image import Image, StoredImage
 
 CROPPING = ("rgb", "griddehaze")
 """Protocols of data sets whose clean images are published larger than the degraded ones."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from idemnet.errors import BadInputError
-from idemnet.recipes import Image
+from idemnet.imaging.image import Image
 
 ITERATIONS = 100
 SMOOTHING = 5

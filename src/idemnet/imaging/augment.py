@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from idemnet.recipes import Image
+from idemnet.imaging.image import Image
 
 FloatImage = NDArray[np.float32]
 """(height, width, 3), RGB, 0-1."""

@@ -1,5 +1,6 @@
 """Blur by averaging frames: what a longer exposure would have seen."""
 
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,10 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from idemnet.data_parameters import BlurParameters
 from idemnet.errors import BadInputError
-from idemnet.layouts import frames_averaged
-from idemnet.recipes import FrameSequence, Image
+from idemnet.imaging.image import FrameSequence, Image
+from idemnet.parameters.synthesize import BlurParameters
 
 GAMMA = 2.2
 
@@ -122,3 +122,9 @@ def _mean(sums: Sums, level: int, response: Response) -> Image:
         return np.rint((sums / level) ** (1 / GAMMA) * 255.0).astype(np.uint8)
     # Rounded in integers; a tie cannot happen, because the level is odd.
     return ((sums + np.uint16(level // 2)) // np.uint16(level)).astype(np.uint8)
+
+
+def frames_averaged(sequence: str) -> int | None:
+    """Read from a GoPro sequence's name (GOPR0372_07_00) how many frames made one blurred image."""
+    match = re.search(r"_(\d+)_\d+$", sequence)
+    return int(match[1]) if match else None

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from idemnet.data_parameters import SceneParameters
+from idemnet.imaging.image import Image, LazyImage
 from idemnet.imaging.motion import DRIFT, Camera, Mover, draw_camera, smooth_path
 from idemnet.imaging.textures import PROCEDURAL, palette_of, photograph_texture
-from idemnet.recipes import Image, LazyImage
+from idemnet.parameters.source import SceneParameters
 
 SPLITS = ("train", "validation", "test")
 SPEEDS = (0.2, 1.1)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from idemnet.recipes import Image
+from idemnet.imaging.image import Image
 
 
 def patch_positions(length: int, size: int, stride: int) -> list[int]:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from idemnet.data_parameters import HazeParameters
-from idemnet.recipes import Depth, Image
+from idemnet.imaging.image import Depth, Image
+from idemnet.parameters.synthesize import HazeParameters
 
 
 def make_hazy(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from idemnet.errors import BadInputError
-from idemnet.recipes import Image
+from idemnet.imaging.image import Image
 
 Values = NDArray[Any]
 """(height, width) or (height, width, 3), integers or floats."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from idemnet.data_parameters import RainParameters
-from idemnet.recipes import Image
+from idemnet.imaging.image import Image
+from idemnet.parameters.synthesize import RainParameters
 
 Light = NDArray[np.float32]
 """(height, width); 1 is white."""

@@ -11,10 +11,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from idemnet.data_parameters import SceneParameters
 from idemnet.imaging.composition import Scene, Thing, Values, draw_scene
+from idemnet.imaging.image import Image, LazyImage
 from idemnet.imaging.motion import Camera
-from idemnet.recipes import Image, LazyImage
+from idemnet.parameters.source import SceneParameters
 
 
 def render_frames(

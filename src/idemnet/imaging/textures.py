@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from idemnet.recipes import Image
+from idemnet.imaging.image import Image
 
 Texture = Callable[[np.random.Generator, int, int, Image], Image]
 """(rng, height, width, palette) -> picture; the palette is a list of colours, (n, 3)."""

@@ -7,27 +7,22 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from idemnet import versions
 from idemnet.errors import BadInputError
-from idemnet.evaluation.summary import summarise
-from idemnet.parameters import EvaluateParameters, TrainParameters
+from idemnet.evaluation.metrics import summarise
+from idemnet.inference.weights import TrainedModel
+from idemnet.parameters.evaluate import EvaluateParameters
+from idemnet.parameters.study import StudyParameters
+from idemnet.parameters.train import TrainParameters
 from idemnet.pipelines.evaluate import evaluate
 from idemnet.pipelines.given import one_sequence, restored_pairs, single_channel_pairs
 from idemnet.pipelines.train import train
-from idemnet.recipes import (
-    CheckpointStore,
-    Evaluation,
-    EvaluationStore,
-    Pairs,
-    Patches,
-    Tracker,
-    TrainedModel,
-    fingerprint,
-    flatten,
-)
-from idemnet.studies import Outcome, StudyParameters
+from idemnet.steps import versions
+from idemnet.steps.data import Evaluation, Pairs, Patches
+from idemnet.steps.plan import fingerprint, flatten
+from idemnet.steps.services import CheckpointStore, EvaluationStore, Tracker
+from idemnet.steps.study import Outcome
+from idemnet.training.concurrent import train_side_by_side
 from idemnet.training.job import TrainingJob
-from idemnet.training.side_by_side import train_side_by_side
 
 logger = logging.getLogger(__name__)
 

@@ -8,11 +8,14 @@ from itertools import accumulate
 
 import numpy as np
 
-from idemnet import versions
-from idemnet.data_parameters import CropParameters
 from idemnet.errors import BadInputError
 from idemnet.imaging.crop import contrast, cut_patches, patch_grid
-from idemnet.recipes import Job, Pair, Pairs, PatchBlock, PatchRow, Plan, Recipe, Split, fingerprint
+from idemnet.imaging.image import Split
+from idemnet.parameters.crop import CropParameters
+from idemnet.steps import versions
+from idemnet.steps.data import Pair, Pairs, PatchBlock, PatchRow
+from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.storage.executor import Job
 
 
 def crop(pairs: Pairs, parameters: CropParameters) -> Recipe:

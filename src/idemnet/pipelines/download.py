@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from idemnet import versions
-from idemnet.data_parameters import SceneParameters, SourceParameters
 from idemnet.errors import BadInputError
+from idemnet.imaging.image import LazyImage, Split
 from idemnet.imaging.scenes import render_depth, render_frames
-from idemnet.recipes import Job, LazyImage, Plan, Recipe, Sources, Split, fingerprint
+from idemnet.parameters.source import SceneParameters, SourceParameters
+from idemnet.steps import versions
+from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.steps.services import Sources
+from idemnet.storage.executor import Job
 
 
 def download(source: SourceParameters, sources: Sources) -> Recipe:

@@ -5,11 +5,14 @@ from functools import partial, update_wrapper
 from importlib.metadata import version
 from typing import Any
 
-from idemnet import versions
 from idemnet.errors import BadInputError
 from idemnet.evaluation.protocols import check_fits
-from idemnet.parameters import EvaluateParameters
-from idemnet.recipes import Job, Pair, Pairs, Plan, Recipe, TrainedModel, fingerprint
+from idemnet.inference.weights import TrainedModel
+from idemnet.parameters.evaluate import EvaluateParameters
+from idemnet.steps import versions
+from idemnet.steps.data import Pair, Pairs
+from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.storage.executor import Job
 
 
 def evaluate(
@@ -48,8 +51,8 @@ def _plan(
 ) -> Plan:
     # Only here, so that whoever has nothing to evaluate need not import torch.
     from idemnet.evaluation.job import EvaluationJob  # noqa: PLC0415
-    from idemnet.models.device import choose_device  # noqa: PLC0415
-    from idemnet.models.network import Network  # noqa: PLC0415
+    from idemnet.inference.network import Network  # noqa: PLC0415
+    from idemnet.system.device import choose_device  # noqa: PLC0415
 
     device = choose_device(parameters.device)
     job = EvaluationJob(test, Network.of(trained), parameters, device)

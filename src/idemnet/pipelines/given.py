@@ -7,10 +7,13 @@ from functools import cached_property, partial
 import numpy as np
 import torch
 
-from idemnet import versions
-from idemnet.models.device import to_image, to_tensor
-from idemnet.models.network import Network
-from idemnet.recipes import Image, Pairs, StoredImage, TrainedModel, fingerprint
+from idemnet.imaging.image import Image, StoredImage
+from idemnet.inference.network import Network
+from idemnet.inference.weights import TrainedModel
+from idemnet.steps import versions
+from idemnet.steps.data import Pairs
+from idemnet.steps.plan import fingerprint
+from idemnet.system.device import to_image, to_tensor
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 
 from idemnet.errors import BadInputError
-from idemnet.layouts import Place, frames_averaged, place_files
-from idemnet.recipes import FrameSequence, Image, Job, Plan, RawData, StoredImage
+from idemnet.fetch.layouts import Place, place_files
+from idemnet.imaging.blur import frames_averaged
+from idemnet.imaging.image import FrameSequence, Image, StoredImage
+from idemnet.steps.data import RawData
+from idemnet.steps.plan import Plan
+from idemnet.storage.executor import Job
 
 ROLES: Mapping[str, tuple[str, str]] = {
     "gopro": ("blur", "sharp"),

@@ -4,17 +4,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from idemnet import versions
-from idemnet.recipes import (
-    Evaluation,
-    Job,
-    Plan,
-    Recipe,
-    Report,
-    Tracker,
-    TrainedModel,
-    fingerprint,
-)
+from idemnet.inference.weights import TrainedModel
+from idemnet.steps import versions
+from idemnet.steps.data import Evaluation, Report
+from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.steps.services import Tracker
+from idemnet.storage.executor import Job
 
 NAME = "report"
 

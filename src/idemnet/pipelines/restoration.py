@@ -11,7 +11,7 @@ from idemnet.pipelines.report import record, report
 from idemnet.pipelines.restore import restore_for
 from idemnet.pipelines.synthesize import synthesize_blur, synthesize_haze, synthesize_rain
 from idemnet.pipelines.train import train_for
-from idemnet.recipes import Recipe
+from idemnet.steps.plan import Recipe
 
 SYNTHESIZE: Mapping[str, Callable[..., Recipe]] = {
     "deblur": synthesize_blur,

@@ -6,14 +6,16 @@ from functools import partial, update_wrapper
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from idemnet import versions
 from idemnet.errors import BadInputError
-from idemnet.parameters import RestoreParameters
-from idemnet.photos import Inbox, LazyPhoto, Photo
-from idemnet.recipes import Job, Plan, Recipe, TrainedModel, fingerprint
+from idemnet.inference.weights import TrainedModel
+from idemnet.media.photo import Inbox, LazyPhoto, Photo
+from idemnet.parameters.restore import RestoreParameters
+from idemnet.steps import versions
+from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.storage.executor import Job
 
 if TYPE_CHECKING:
-    from idemnet.models.network import Network
+    from idemnet.inference.network import Network
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class RestoreJob:
 
     def make(self, wanted: Collection[str]) -> Iterator[tuple[str, Photo]]:
         """Give each picture when it is ready."""
-        from idemnet.models.restoring import restore  # noqa: PLC0415
+        from idemnet.inference.restore import restore  # noqa: PLC0415
 
         model = self.network.build(self.device)
         for name in wanted:
@@ -44,8 +46,8 @@ def restore_inbox(
         BadInputError: If there is none, or the weights are another task's.
     """
     # Inside, so that listing pipelines need not import torch.
-    from idemnet.models.device import choose_device  # noqa: PLC0415
-    from idemnet.models.network import Network  # noqa: PLC0415
+    from idemnet.inference.network import Network  # noqa: PLC0415
+    from idemnet.system.device import choose_device  # noqa: PLC0415
 
     card = trained.card
     if card["task"] != task:

@@ -6,24 +6,18 @@ from functools import partial, update_wrapper
 
 from kedro.pipeline import Pipeline, node
 
-from idemnet import versions
 from idemnet.errors import BadInputError
-from idemnet.parameters import EvaluateParameters, TrainParameters
+from idemnet.parameters.evaluate import EvaluateParameters
+from idemnet.parameters.study import StudyParameters
+from idemnet.parameters.train import TrainParameters
 from idemnet.pipelines.download import download
 from idemnet.pipelines.pairs import plan_ready_pairs
-from idemnet.recipes import (
-    CheckpointStore,
-    EvaluationStore,
-    Job,
-    Pairs,
-    Patches,
-    Plan,
-    RawData,
-    Recipe,
-    Tracker,
-    fingerprint,
-)
-from idemnet.studies import StudyParameters, StudyResults
+from idemnet.steps import versions
+from idemnet.steps.data import Pairs, Patches, RawData
+from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.steps.services import CheckpointStore, EvaluationStore, Tracker
+from idemnet.steps.study import StudyResults
+from idemnet.storage.executor import Job
 
 NAME = "study"
 

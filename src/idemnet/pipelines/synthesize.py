@@ -6,14 +6,17 @@ from functools import partial
 
 import numpy as np
 
-from idemnet import versions
-from idemnet.data_parameters import BlurParameters, HazeParameters, RainParameters
 from idemnet.errors import BadInputError
 from idemnet.imaging.blur import Centre, blur_sequence, find_centres
 from idemnet.imaging.haze import make_hazy
+from idemnet.imaging.image import FrameSequence, Image, LazyDepth
 from idemnet.imaging.rain import make_rainy
+from idemnet.parameters.synthesize import BlurParameters, HazeParameters, RainParameters
 from idemnet.pipelines.pairs import ROLES, Versions, describe_pair, plan_ready_pairs, plan_versions
-from idemnet.recipes import FrameSequence, Image, Job, LazyDepth, Plan, RawData, Recipe, fingerprint
+from idemnet.steps import versions
+from idemnet.steps.data import RawData
+from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.storage.executor import Job
 
 logger = logging.getLogger(__name__)
 

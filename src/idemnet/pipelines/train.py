@@ -4,8 +4,10 @@ import logging
 from collections.abc import Callable
 from functools import partial, update_wrapper
 
-from idemnet.parameters import TrainParameters
-from idemnet.recipes import CheckpointStore, Patches, Tracker, TrainedModel
+from idemnet.inference.weights import TrainedModel
+from idemnet.parameters.train import TrainParameters
+from idemnet.steps.data import Patches
+from idemnet.steps.services import CheckpointStore, Tracker
 from idemnet.training.job import TrainingJob
 
 logger = logging.getLogger(__name__)

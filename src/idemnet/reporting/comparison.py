@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from idemnet.recipes import TrackedRun
+from idemnet.steps.data import TrackedRun
 
 REPEAT = "test/repeat/psnr"
 ROWS = {

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from idemnet.recipes import Image, StoredImage
+from idemnet.imaging.image import Image, StoredImage
 
 LARGEST = 1280
 """Longest side of a picture on the page."""
@@ -17,7 +17,6 @@ BUDGET = 8_000_000
 """Characters that all large pictures together may have; the whole page has to stay below 15 MB."""
 RUNGS = ((1280, 88), (1280, 75), (960, 70), (640, 60), (480, 50))
 """Longest side and quality, tried in turn until the pictures fit."""
-MAGNIFICATIONS = (64, 32, 16, 8, 4, 2, 1)
 
 
 @dataclass(frozen=True)
@@ -39,14 +38,6 @@ def read(picture: StoredImage) -> Image:
     if image.ndim == 2:
         image = image[:, :, None]
     return np.ascontiguousarray(np.broadcast_to(image, (*image.shape[:2], 3)))
-
-
-def difference(before: Image, after: Image) -> tuple[Image, int]:
-    """Show what changed around mid-grey, and how many times it is magnified to be seen."""
-    change = after.astype(np.float32) - before
-    reach = float(np.quantile(np.abs(change), 0.995))
-    times = next((one for one in MAGNIFICATIONS if one * reach <= 127), 1)
-    return np.clip(np.rint(128 + times * change), 0, 255).astype(np.uint8), times
 
 
 def find_windows(degraded: Image, restored: Image, clean: Image) -> tuple[Window, Window]:

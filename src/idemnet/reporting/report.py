@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from idemnet.evaluation.summary import summarise
-from idemnet.recipes import Evaluation, TrainedModel, flatten
+from idemnet.evaluation.metrics import summarise
+from idemnet.inference.weights import TrainedModel
 from idemnet.reporting import tables
 from idemnet.reporting.beside import choose_other, label_of
 from idemnet.reporting.findings import Findings
@@ -13,6 +13,8 @@ from idemnet.reporting.page import render_page
 from idemnet.reporting.plots import draw_plots
 from idemnet.reporting.samples import show_samples
 from idemnet.reporting.words import words_of
+from idemnet.steps.data import Evaluation
+from idemnet.steps.plan import flatten
 
 METRICS, TIMING, PAGE = "metrics.json", "timing.json", "report.html"
 TIMED = ("seconds", "peak_memory_mb", "device_name")

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from idemnet.recipes import Image, Sample
+from idemnet.imaging.difference import difference
+from idemnet.imaging.image import Image
 from idemnet.reporting import pictures
 from idemnet.reporting.pictures import Window
 from idemnet.reporting.tables import ARROW, gain
 from idemnet.reporting.words import Words, signed
+from idemnet.steps.data import Sample
 
 MOST = 8
 """Samples on the page; more would make it heavy, and nobody looks at them all."""
@@ -77,7 +79,7 @@ def show_samples(
 def _look_at(sample: Sample, words: Words) -> tuple[list[Large], tuple[Zoom, ...]]:
     """Give a sample's large pictures, and its crops."""
     images = {kind: pictures.read(picture) for kind, picture in sample.pictures.items()}
-    changed, times = pictures.difference(images["degraded"], images["restored"])
+    changed, times = difference(images["degraded"], images["restored"])
     last = next(kind for kind in images if kind.startswith("pass_"))
     large = [
         ("degraded", words.degraded, images["degraded"]),

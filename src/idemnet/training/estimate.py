@@ -4,9 +4,9 @@ import time
 
 import torch
 
-from idemnet.machine import peak_memory
 from idemnet.models.cost import count_macs, count_parameters
-from idemnet.models.device import synchronise
+from idemnet.system.device import synchronise
+from idemnet.system.resources import peak_memory
 from idemnet.training.job import TrainingJob
 from idemnet.training.loss import idempotent_loss
 from idemnet.training.schedule import passes

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from idemnet import versions
 from idemnet.errors import BadInputError
-from idemnet.machine import cores
-from idemnet.parameters import TrainParameters
-from idemnet.recipes import CheckpointStore, Patches, Tracker, fingerprint, flatten
+from idemnet.parameters.train import TrainParameters
+from idemnet.steps import versions
+from idemnet.steps.data import Patches
+from idemnet.steps.plan import fingerprint, flatten
+from idemnet.steps.services import CheckpointStore, Tracker
+from idemnet.system.resources import cores
 from idemnet.training.order import group_by_pair, less_blurred
 
 if TYPE_CHECKING:
@@ -50,14 +52,14 @@ class TrainingJob:
 
     @cached_property
     def device(self) -> str:
-        from idemnet.models.device import choose_device  # noqa: PLC0415  # torch takes seconds
+        from idemnet.system.device import choose_device  # noqa: PLC0415  # torch takes seconds
 
         return choose_device(self.parameters.device)
 
     @cached_property
     def dtype(self) -> "torch.dtype":
         """What mixed precision computes in; float32 where it is off."""
-        from idemnet.models.device import training_dtype  # noqa: PLC0415
+        from idemnet.system.device import training_dtype  # noqa: PLC0415
 
         return training_dtype(self.parameters.mixed_precision, self.device)
 

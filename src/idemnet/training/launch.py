@@ -13,16 +13,16 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from idemnet.errors import BadInputError
+from idemnet.inference.oom import advising
+from idemnet.inference.weights import pack
 from idemnet.models import load_weights
-from idemnet.models.shortage import advising
-from idemnet.packing import pack
 from idemnet.training.estimate import describe_cost
 from idemnet.training.interruption import SIGNALS, stop
 from idemnet.training.job import TrainingJob
 from idemnet.training.loop import train_to_the_end
+from idemnet.training.process_group import Team
 from idemnet.training.result import describe
 from idemnet.training.state import State
-from idemnet.training.team import Team
 from idemnet.training.validation import merit
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from idemnet.orphans import end_with_parent
+from idemnet.system.processes import end_with_parent
 from idemnet.training.job import TrainingJob
 from idemnet.training.order import Draw, batches, group_by_pair, less_blurred, make_sample
 

@@ -7,16 +7,16 @@ import time
 import torch
 from torch import Tensor, nn
 
-from idemnet.parameters import TrainParameters
-from idemnet.progress import count_items
-from idemnet.recipes import RunJournal
+from idemnet.parameters.train import TrainParameters
+from idemnet.steps.services import RunJournal
+from idemnet.system.progress import count_items
 from idemnet.training.interruption import SAVED, Interruption, stop
 from idemnet.training.job import TrainingJob
 from idemnet.training.loader import Batch, Waiting, open_loader
 from idemnet.training.loss import idempotent_loss, temporal_loss
+from idemnet.training.process_group import Team
 from idemnet.training.schedule import learning_rate, passes
 from idemnet.training.state import State
-from idemnet.training.team import Team
 from idemnet.training.validation import merit, show_sample, validate
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from idemnet.imaging.augment import FloatImage, change_saturation, soften, to_float, turn
-from idemnet.recipes import PatchReader
+from idemnet.steps.data import PatchReader
 
 
 class Draw(NamedTuple):

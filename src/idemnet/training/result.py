@@ -4,9 +4,8 @@ import hashlib
 from typing import Any
 
 import idemnet
+from idemnet.inference.weights import TrainedModel, serialise
 from idemnet.models.cost import count_parameters
-from idemnet.packing import serialise
-from idemnet.recipes import TrainedModel
 from idemnet.training.job import TrainingJob
 
 

@@ -2,7 +2,7 @@
 
 import math
 
-from idemnet.parameters import TrainParameters
+from idemnet.parameters.train import TrainParameters
 
 
 def learning_rate(parameters: TrainParameters, step: int, steps_per_epoch: int) -> float:

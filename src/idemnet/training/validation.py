@@ -7,8 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from idemnet.models.device import to_image, to_tensor
-from idemnet.recipes import Image, Patches
+from idemnet.imaging.image import Image
+from idemnet.steps.data import Patches
+from idemnet.system.device import to_image, to_tensor
 
 PASSES = 3
 BATCH = 8

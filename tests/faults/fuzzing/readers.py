@@ -16,9 +16,12 @@ import torch
 from PIL import ExifTags
 from PIL import Image as PillowImage
 
-from idemnet.datasets.archive import Archive
 from idemnet.datasets.checkpoint import Checkpoints
-from idemnet.datasets.images import (
+from idemnet.errors import BadInputError
+from idemnet.fetch.archive import Archive
+from idemnet.inference.restorer import Restorer
+from idemnet.inference.weights import TrainedModel, read_weights, write_weights
+from idemnet.media.image_files import (
     DepthFile,
     ImageFile,
     decode_depth,
@@ -27,12 +30,8 @@ from idemnet.datasets.images import (
     png_chunk,
     register_heif,
 )
-from idemnet.datasets.photo import decode_photo, encode_photo, result_name
-from idemnet.datasets.weights import read_weights, write_weights
-from idemnet.errors import BadInputError
+from idemnet.media.photo_files import decode_photo, encode_photo, result_name
 from idemnet.models import MODELS
-from idemnet.recipes import TrainedModel
-from idemnet.restorer import Restorer
 
 from ...datasets.test_photo import cmyk_profile
 

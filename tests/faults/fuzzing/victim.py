@@ -12,7 +12,7 @@ import traceback
 import warnings
 from pathlib import Path
 
-from idemnet.machine import peak_memory
+from idemnet.system.resources import peak_memory
 
 from .mutate import mutate
 from .readers import READERS

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from counter import Counter
 
-from idemnet.datasets.mlflow_store import configure
+from idemnet.tracking.store import configure
 
 LEARNT = Path("modules.json").resolve()
 OUTPUT = Path("output").resolve()

@@ -6,7 +6,7 @@ from functools import cached_property
 from statistics import fmean, stdev
 from typing import Any
 
-from idemnet.studies import Outcome, StudyResults
+from idemnet.steps.study import Outcome, StudyResults
 
 Metrics = Mapping[str, Any]
 Measure = Callable[[Metrics], float]

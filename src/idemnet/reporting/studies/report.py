@@ -17,7 +17,7 @@ from idemnet.reporting.studies.numbers import Cells
 from idemnet.reporting.tables import to_csv
 from idemnet.reporting.templates import fill
 from idemnet.reporting.words import count, name_of
-from idemnet.studies import StudyResults
+from idemnet.steps.study import StudyResults
 
 TITLES: Mapping[str, str] = {
     "gopro": "Each network, with and without the constraint (Table I)",

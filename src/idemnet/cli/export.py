@@ -1,0 +1,64 @@
+"""`idemnet export`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from idemnet.cli.options import load_restorer, restorer_options
+from idemnet.errors import BadInputError
+
+if TYPE_CHECKING:
+    from idemnet.inference.export import Format
+
+
+@click.command()
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["onnx", "pt2"]),
+    required=True,
+    help="ONNX, for any runtime, or pt2, torch's own.",
+)
+@restorer_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write.  [default: idemnet-TASK.onnx or .pt2]",
+)
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+def export(
+    *, kind: "Format", task: str, weights: str | None, output: Path | None, force: bool
+) -> None:
+    """Make a network a program that runs without idemnet.
+
+    \b
+      idemnet export --format onnx
+      idemnet export --format pt2 --task dehaze -o haze.pt2
+
+    It takes images of any size, (N, 3, H, W) of 32-bit floats, RGB from 0 to 1, as `image`, and
+    gives `restored`, not clipped. Before it is written it is run on several sizes; if it does not
+    give what the network gives, nothing is written. ONNX needs: pip install 'idemnet[export]'.
+    """  # noqa: D301 - \b tells click to keep the lines
+    output = output or Path(f"idemnet-{task}.{kind}")
+    if output.exists() and not force:
+        raise BadInputError(f"{output}: is there already, write over it with --force")
+    restorer = load_restorer(task, weights, device="cpu")
+    from idemnet.inference.export import export_network  # noqa: PLC0415
+    from idemnet.storage.atomic import write_whole  # noqa: PLC0415
+
+    card = restorer.card
+    about = {
+        "task": task,
+        "sha256": card["sha256"],
+        "description": f"{card['architecture']} network for {task}, "
+        f"{card['parameters']:,} parameters, by idemnet {card['idemnet']}",
+    }
+    program = export_network(restorer.model, kind, about)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    size, _ = write_whole(output, [program.content])
+    click.echo(
+        f"{output}: {size / 1e6:.1f} MB, differs from the network by at most "
+        f"{program.difference:.1e}"
+    )

@@ -1,0 +1,76 @@
+"""`idemnet score`."""
+
+import json
+from pathlib import Path
+
+import click
+
+from idemnet.cli.options import PROTOCOLS, TASKS
+
+EXISTING = click.Path(exists=True, path_type=Path)
+
+
+@click.command()
+@click.argument("restored", type=EXISTING)
+@click.argument("reference", type=EXISTING)
+@click.option(
+    "--protocol",
+    type=click.Choice(PROTOCOLS),
+    required=True,
+    help="How the data set is scored; the README has a table.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the scores of each image.")
+@click.option("--each", is_flag=True, help="Print the scores of each image.")
+@click.option("--task", type=click.Choice(TASKS), help="Refuse a protocol that is not this task's.")
+@click.option("--force", is_flag=True, help="Score by a protocol that is not the task's.")
+@click.option(
+    "--crop-reference",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="PIXELS",
+    help="Cut so much from each side of references that are larger by just that: 10 for RESIDE.",
+)
+def score(
+    *,
+    restored: Path,
+    reference: Path,
+    protocol: str,
+    as_json: bool,
+    each: bool,
+    task: str | None,
+    force: bool,
+    crop_reference: int,
+) -> None:
+    """Score restored images against sharp ones, by PSNR and SSIM.
+
+    \b
+      idemnet score results/ GOPRO_Large/test_sharp/ --protocol gopro
+
+    Whatever method they are from: RESTORED and REFERENCE are two folders, whose images are paired
+    by their paths without suffix, or two files. Images that are unpaired, unreadable or of another
+    size are listed, and then nothing is scored. Grey counts as three equal channels; 16-bit grey is
+    rounded to 8 bits, 16-bit colour and transparency are refused. PSNR is counted up to 100 dB,
+    which is what identical images get.
+    """  # noqa: D301 - \b tells click to keep the lines
+    from idemnet.evaluation.protocols import PROTOCOLS, check_fits  # noqa: PLC0415
+    from idemnet.evaluation.scoring import CROPPING, pair_by_stem, score_pairs  # noqa: PLC0415
+    from idemnet.media.find import find_pictures  # noqa: PLC0415
+    from idemnet.system.progress import count_items  # noqa: PLC0415
+    from idemnet.system.resources import cores  # noqa: PLC0415
+
+    if restored.is_file() != reference.is_file():
+        raise click.UsageError("RESTORED and REFERENCE must be two folders, or two files.")
+    if crop_reference and protocol not in CROPPING:
+        raise click.UsageError(f"--crop-reference is for {' and '.join(CROPPING)} only.")
+    if task is not None:
+        check_fits(protocol, task, force)
+    ours, theirs = find_pictures(restored), find_pictures(reference)
+    if restored.is_file():  # two files are a pair whatever they are called
+        theirs = [(ours[0][0], theirs[0][1])]
+    pairs, faults = pair_by_stem(ours, theirs)
+    with count_items("score", len(pairs)) as advance:
+        figures = score_pairs(
+            pairs, faults, PROTOCOLS[protocol],
+            crop=crop_reference, threads=cores(), advance=advance,
+        )  # fmt: skip
+    click.echo(json.dumps(figures.as_json(), indent=2) if as_json else figures.as_text(each=each))

@@ -1,0 +1,185 @@
+"""Which run may write which folder: one at a time for each data set and step.
+
+A run locks every folder that its pipeline writes, and shares those that it reads. Of several nodes
+that train together in one shared folder, the first owns the locks and runs every step; the others
+wait until the data is prepared, and only join the training.
+"""
+
+import fcntl
+import logging
+import os
+import re
+import socket
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+import click
+import psutil
+from kedro.framework.context import KedroContext
+from kedro.framework.hooks import hook_impl
+from kedro.io import DataCatalog
+from kedro.pipeline import Pipeline
+from kedro.pipeline.node import Node
+
+from idemnet.errors import BadInputError
+from idemnet.parameters.train import TrainParameters
+
+logger = logging.getLogger(__name__)
+
+LOCKS = "data/.locks"
+POLL_SECONDS = 0.5
+
+
+class InUseError(click.ClickException):
+    """Another run writes a folder that this one would use, or uses one that it would write."""
+
+
+class RunLockHooks:
+    """Locks the folders of a run while it runs; whoever comes second is told who holds them."""
+
+    def __init__(self) -> None:
+        self._project = Path()
+        self._files: dict[str, IO[str]] = {}
+        """Open lock files, by the name of the dataset."""
+
+    @hook_impl
+    def after_context_created(self, context: KedroContext) -> None:
+        self._project = context.project_path
+
+    @hook_impl
+    def before_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
+        self._release()  # of a run of this process that was stopped by a signal
+        try:
+            for name, folder, mode in _folders(pipeline.nodes, catalog):
+                self._lock(name, folder, mode)
+        except InUseError as error:
+            self._release()
+            step = _training_of_several_nodes(pipeline, catalog)
+            if step is None:
+                raise
+            logger.warning("%s: joining its training", error.message)
+            self._join(step, catalog)
+
+    @hook_impl
+    def after_dataset_saved(self, dataset_name: str) -> None:
+        """Share what was published: from here on this run only reads it."""
+        if dataset_name in self._files:
+            with suppress(OSError):  # locks are not available here, which was said
+                fcntl.flock(self._files[dataset_name], fcntl.LOCK_SH)
+
+    @hook_impl
+    def after_pipeline_run(self) -> None:
+        self._release()
+
+    @hook_impl(tryfirst=True)
+    def on_pipeline_error(self) -> None:
+        self._release()
+
+    def _lock(self, name: str, folder: Path, mode: int) -> None:
+        from idemnet.system.locks import try_lock  # noqa: PLC0415
+
+        if folder.is_relative_to(self._project):
+            folder = folder.relative_to(self._project)
+        path = self._project / LOCKS / f"{str(folder).strip(os.sep).replace(os.sep, '.')}.lock"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a+", encoding="utf-8")
+        try:
+            try_lock(file, mode)
+        except BlockingIOError:
+            owner = _owner(file)
+            file.close()
+            raise InUseError(f"{folder} is in use by {owner}") from None
+        if mode == fcntl.LOCK_EX:
+            file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}: {' '.join(sys.argv)}\n")
+        file.flush()
+        self._files[name] = file
+
+    def _release(self) -> None:
+        for file in self._files.values():
+            file.close()
+        self._files = {}
+
+    def _join(self, step: Node, catalog: DataCatalog) -> None:
+        """Take part in the training of the run that owns the folders, then exit."""
+        from idemnet.pipelines.train import join  # noqa: PLC0415  # torch takes seconds
+
+        parameters = _parameters(step, catalog)
+        deadline = time.monotonic() + 60 * parameters.rendezvous_minutes
+        for name, folder, mode in _folders([step], catalog):
+            if mode == fcntl.LOCK_SH:
+                self._wait(name, folder, deadline)
+        inputs = [catalog.load(name) for name in step.inputs if not name.startswith("params:")]
+        patches, checkpoints, tracker = inputs
+        try:
+            join(patches, parameters, checkpoints, tracker, task=str(step.namespace))
+        except BadInputError as error:
+            raise click.ClickException(str(error)) from error
+        logger.info("training is finished; the node that owns the data publishes the weights")
+        raise SystemExit(0)
+
+    def _wait(self, name: str, folder: Path, deadline: float) -> None:
+        """Wait until the owner has prepared a folder, and shares it."""
+        said = False
+        while True:
+            try:
+                self._lock(name, folder, fcntl.LOCK_SH)
+            except InUseError as error:
+                if time.monotonic() > deadline:
+                    raise click.ClickException(
+                        f"{error.message}, which has not prepared it within rendezvous_minutes"
+                    ) from None
+                if not said:
+                    logger.info("waiting for data: %s", error.message)
+                said = True
+                time.sleep(POLL_SECONDS)
+            else:
+                return
+
+
+def _folders(nodes: list[Node], catalog: DataCatalog) -> list[tuple[str, Path, int]]:
+    """Return each dataset with its folder and how it is locked, in the order of locking.
+
+    All runs keep to it: of two equal runs, one gets the first lock and then all others.
+    """
+    from idemnet.datasets.folder import Folder  # noqa: PLC0415  # not to list pipelines
+
+    outputs = {name for node in nodes for name in node.outputs}
+    inputs = {name for node in nodes for name in node.inputs if not name.startswith("params:")}
+    found = []
+    for name in outputs | inputs:
+        dataset = catalog.get(name)
+        if isinstance(dataset, Folder):
+            mode = fcntl.LOCK_EX if name in outputs else dataset.lock_as_input
+            if mode is not None:
+                found.append((name, dataset.folder, mode))
+    return sorted(found, key=lambda one: one[1])
+
+
+def _training_of_several_nodes(pipeline: Pipeline, catalog: DataCatalog) -> Node | None:
+    for step in pipeline.nodes:
+        if "train" in step.tags and _parameters(step, catalog).nodes > 1:
+            return step
+    return None
+
+
+def _parameters(step: Node, catalog: DataCatalog) -> TrainParameters:
+    [name] = (name for name in step.inputs if name.startswith("params:"))
+    return TrainParameters.model_validate(catalog.load(name))
+
+
+def _owner(file: IO[str]) -> str:
+    """Read who holds a lock: who has just got it may not have written that yet."""
+    owner = "another process"
+    for _ in range(100):
+        file.seek(0)
+        lines = [line.strip() for line in file]
+        for owner in reversed(lines):
+            found = re.match(r"process (\d+) on (\S+):", owner)
+            if found and (found[2] != socket.gethostname() or psutil.pid_exists(int(found[1]))):
+                return owner
+        time.sleep(0.01)
+    return owner

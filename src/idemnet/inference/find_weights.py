@@ -1,0 +1,104 @@
+"""Weights by whatever a person calls them: a task, a path, a model in MLflow."""
+
+import atexit
+import re
+import shutil
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+
+from idemnet.errors import BadInputError
+from idemnet.inference.weights import WEIGHTS
+from idemnet.parameters.task import TASKS
+
+MLFLOW = re.compile(r"mlflow:(?P<name>[^@]+)@(?P<alias>.+)")
+
+
+def find_weights(name: str | Path) -> Path:
+    """Give the path of a weights.safetensors.
+
+    Raises:
+        BadInputError: If there is none.
+    """
+    if str(name) in TASKS:
+        return _of_task(str(name))
+    if match := MLFLOW.fullmatch(str(name)):
+        return _of_mlflow(match["name"], match["alias"])
+    path = Path(name).expanduser()
+    path = path / WEIGHTS if path.is_dir() else path
+    if not path.is_file():
+        raise BadInputError(f"{path}: not found; weights are a task, a path, or mlflow:NAME@ALIAS")
+    return path
+
+
+def find_starter(task: str) -> Path:
+    """Give the path of the weights that are shipped for a task.
+
+    Raises:
+        BadInputError: If there are none.
+    """
+    path = Path(str(files("idemnet"))) / "starter" / task / WEIGHTS
+    if not path.is_file():
+        raise BadInputError(
+            f"there are no weights for '{task}' yet: train some with `kedro run "
+            f"--pipeline=train_{task}`, or name others with --weights"
+        )
+    return path
+
+
+def _of_task(task: str) -> Path:
+    """Take the weights that are shipped, or else those that were trained in this project."""
+    own = Path("data/06_models") / task / "builtin" / WEIGHTS
+    try:
+        return find_starter(task)
+    except BadInputError:
+        if own.is_file():
+            return own
+        raise
+
+
+def _of_mlflow(name: str, alias: str) -> Path:
+    """Fetch a registered model's files, from MLFLOW_TRACKING_URI or the project's own store.
+
+    Raises:
+        BadInputError: If there is no such model or store; says where it was looked for.
+    """
+    from idemnet.tracking.store import configure, follow_move  # noqa: PLC0415
+    from idemnet.tracking.tracker import project_root  # noqa: PLC0415
+    from idemnet.tracking.uri import (  # noqa: PLC0415
+        SQLITE,
+        explain,
+        sqlite_path,
+        tracking_uri,
+        without_secrets,
+    )
+
+    wanted = f"mlflow:{name}@{alias}"
+    configure(patience=30)
+    uri = tracking_uri("", project_root(Path.cwd()))
+    if uri.startswith(SQLITE) and not sqlite_path(uri).is_file():  # MLflow would create it
+        raise BadInputError(
+            f"{wanted}: no MLflow store at {sqlite_path(uri)}: run this in the project's folder, "
+            "or set MLFLOW_TRACKING_URI"
+        )
+    follow_move(uri)
+    from mlflow import MlflowClient, MlflowException  # noqa: PLC0415
+    from mlflow.artifacts import download_artifacts  # noqa: PLC0415
+
+    try:
+        version = MlflowClient(uri, uri).get_model_version_by_alias(name, alias)
+        place = download_artifacts(
+            artifact_uri=f"{version.source}/artifacts", dst_path=_until_exit(), tracking_uri=uri
+        )
+    except (MlflowException, OSError) as error:
+        raise BadInputError(
+            f"{wanted}: not found in {without_secrets(uri)} ({explain(error, uri)})"
+        ) from error
+    return Path(place) / WEIGHTS
+
+
+def _until_exit() -> str:
+    """Make a folder that is deleted when the program ends; MLflow's own would stay."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

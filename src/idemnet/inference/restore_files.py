@@ -1,0 +1,200 @@
+"""Pictures from files to files, and videos: `idemnet restore`."""
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from pathlib import Path
+
+from idemnet.errors import BadInputError
+from idemnet.inference.explain import ALMOST_NOTHING, INVISIBLE, explain, measure_change
+from idemnet.inference.restorer import Restorer
+from idemnet.inference.results import EXPLAINED, list_results
+from idemnet.inference.targets import Errand
+from idemnet.inference.tiling import TileDone
+from idemnet.inference.video import count_frames, restore_clip
+from idemnet.media.photo import Photo
+from idemnet.media.photo_files import PhotoFile, encode_photo
+from idemnet.storage.atomic import some, write_whole
+from idemnet.system.progress import Advance, count_items
+
+AHEAD = 2
+"""Pictures that are read, and written, while another one is restored."""
+
+FAULTS = (BadInputError, OSError, MemoryError)
+"""Of one file, which stop no other."""
+
+RestorePhoto = Callable[[Errand, Photo, TileDone], Photo]
+
+
+def restore_files(
+    errands: Sequence[Errand], restorer: Restorer, say: Callable[[str], None], *, explained: bool
+) -> list[str]:
+    """Restore pictures and videos; return what went wrong.
+
+    Args:
+        errands: What to restore.
+        restorer: What with.
+        say: Told of what a picture loses, of each picture's explanation, of pictures that hardly
+            changed, and of the result where there is only one.
+        explained: Whether to write and say what the network did to each picture.
+    """
+
+    def restore(_: Errand, photo: Photo, tile_done: TileDone) -> Photo:
+        return replace(photo, pixels=restorer.restore_pixels(photo.pixels, tile_done))
+
+    def restore_and_explain(errand: Errand, photo: Photo, tile_done: TileDone) -> Photo:
+        steps = restorer.iterations(photo.pixels, tile_done)
+        folder = errand.target.with_name(f"{errand.target.stem}{EXPLAINED}")
+        say(f"{errand.source}: {explain(folder, photo.pixels, steps).sentence()}")
+        return replace(photo, pixels=steps[-1])
+
+    for folder, chosen in groupby(errands, key=lambda errand: errand.listed_in):
+        if folder is not None:
+            list_results(folder, [errand.target for errand in chosen])
+    failures: list[str] = []
+    pictures = [errand for errand in errands if not errand.is_video]
+    if pictures:
+        how = restore_and_explain if explained else restore
+        # With others beside it, one picture would take more memory than it may.
+        ahead = AHEAD if restorer.how.memory is None else 0
+        with count_items("restore", len(pictures)) as advance:
+            outcomes = list(
+                _restore_pictures(pictures, how, advance, ahead=ahead, memory=restorer.how.memory)
+            )
+        for loss in sorted({loss for outcome in outcomes for loss in outcome.losses}):
+            say(f"{loss}: {some([str(one.source) for one in outcomes if loss in one.losses])}")
+        if not explained and (unchanged := [one for one in outcomes if one.is_unchanged]):
+            say(_describe_unchanged(unchanged, len(outcomes)))
+        failures += [outcome.failure for outcome in outcomes if outcome.failure]
+    for errand in errands:
+        if errand.is_video:
+            try:
+                _restore_video(errand, restorer)
+            except FAULTS as error:
+                failures.append(_say(error))
+    if len(errands) == 1 and not failures:
+        say(str(errands[0].target))
+    return failures
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one picture."""
+
+    source: Path
+    failure: str = ""
+    losses: tuple[str, ...] = ()
+    change: float = math.inf
+    """On average, of 255."""
+
+    @property
+    def is_unchanged(self) -> bool:
+        return self.change < ALMOST_NOTHING
+
+
+def _describe_unchanged(unchanged: Sequence[Outcome], count: int) -> str:
+    if count == 1:
+        [one] = unchanged
+        return f"{one.source}: changed by {one.change:.2f} of 255 on average, {INVISIBLE}"
+    names = some([f"{one.source} ({one.change:.2f})" for one in unchanged])
+    return f"{len(unchanged)} of {count} changed by {INVISIBLE} (mean change, of 255): {names}"
+
+
+def _restore_video(errand: Errand, restorer: Restorer) -> None:
+    made_with = f"{restorer.card['sha256']} {restorer.how.model_dump_json()}"
+    errand.target.parent.mkdir(parents=True, exist_ok=True)
+    with count_items(f"restore {errand.source.name}", count_frames(errand.source)) as advance:
+        restore_clip(
+            errand.source,
+            errand.target,
+            restorer.restore_pixels,
+            made_with,
+            advance,
+        )
+
+
+def _restore_pictures(
+    errands: Sequence[Errand],
+    restore: RestorePhoto,
+    advance: Advance,
+    *,
+    ahead: int,
+    memory: int | None,
+) -> Iterator[Outcome]:
+    """Restore one picture after the other; those before and after are written and read meanwhile.
+
+    Args:
+        errands: What to do.
+        restore: Returns the restored picture; is told which errand it is for.
+        advance: Told of each picture, and of its tiles.
+        ahead: Pictures that are read, and written, while another one is restored.
+        memory: Bytes that the process may take while a picture is read or written.
+    """
+    waiting: deque[tuple[Errand, Future[Photo]]] = deque()
+    writing: deque[tuple[Errand, Future[Outcome]]] = deque()
+    todo = iter(errands)
+    with (
+        ThreadPoolExecutor(max(1, ahead), "reader") as readers,
+        ThreadPoolExecutor(1, "writer") as writer,  # files being written share a name
+    ):
+
+        def read_on(count: int) -> None:
+            for errand in islice(todo, max(0, count - len(waiting))):
+                waiting.append((errand, readers.submit(PhotoFile(errand.source, memory))))
+
+        read_on(1)
+        while waiting:
+            errand, coming = waiting.popleft()
+            read_on(ahead)
+            tiles = _Tiles(errand.source.name, advance)
+            try:
+                photo = coming.result()
+                restored = restore(errand, photo, tiles)
+            except FAULTS as error:
+                yield Outcome(errand.source, _say(error))
+            else:
+                writing.append((errand, writer.submit(_write, errand, photo, restored)))
+                del photo, restored  # the next one needs the room
+            tiles.finish()
+            while len(writing) > ahead:
+                yield _end(*writing.popleft())
+            read_on(1)
+        while writing:
+            yield _end(*writing.popleft())
+
+
+class _Tiles:
+    """Tells of one picture's tiles as parts of it."""
+
+    def __init__(self, name: str, advance: Advance) -> None:
+        self._name, self._advance, self._told = name, advance, 0.0
+
+    def __call__(self, done: int, count: int) -> None:
+        if count > 1:
+            part = done / count - self._told
+            self._told += part
+            self._advance(part, f"{self._name}, tile {done} of {count}")
+
+    def finish(self) -> None:
+        self._advance(1 - self._told)
+
+
+def _end(errand: Errand, written: Future[Outcome]) -> Outcome:
+    try:
+        return written.result()
+    except FAULTS as error:
+        return Outcome(errand.source, _say(error))
+
+
+def _write(errand: Errand, before: Photo, restored: Photo) -> Outcome:
+    errand.target.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(errand.target, [encode_photo(restored, errand.target.suffix)])
+    change = measure_change(before.pixels, restored.pixels)
+    return Outcome(errand.source, losses=before.losses, change=change)
+
+
+def _say(error: BaseException) -> str:
+    return str(error) or type(error).__name__

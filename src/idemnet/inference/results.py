@@ -1,0 +1,75 @@
+"""Tell results of earlier runs of `idemnet restore` from pictures that people want restored.
+
+A file is a result if its source still lies where its name says: NAME_restored beside NAME, and
+below FOLDER_restored the name that a file below FOLDER has. What a run with --output writes may
+have any name, so it is listed in a hidden file in that folder.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from idemnet.media.photo_files import RESULT_SUFFIXES
+
+RESTORED, EXPLAINED = "_restored", "_explained"
+EXPLANATION = "explanation.json"
+LIST = ".idemnet_results"
+"""Names of results, a JSON string on each line, relative to the folder that the list lies in."""
+
+
+class Results:
+    """Recognizes results; what was found out about a folder is kept."""
+
+    def __init__(self) -> None:
+        self._listed = cache(_listed)
+
+    def __contains__(self, path: Path) -> bool:
+        place = Path(os.path.abspath(path))  # noqa: PTH100 - links keep their names
+        if place.parent.name.endswith(EXPLAINED) and (place.parent / EXPLANATION).is_file():
+            return True
+        return _has_source(place) or any(
+            json.dumps(str(place.relative_to(folder))) in self._listed(folder)
+            for folder in place.parents
+        )
+
+
+def list_results(folder: Path, results: Iterable[Path]) -> None:
+    """Remember that files below a folder are results, before they are written."""
+    names = (str(path.relative_to(folder)) for path in results)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LIST).open("a", encoding="utf-8") as file:
+        file.write("".join(f"{json.dumps(name)}\n" for name in names))
+
+
+def _listed(folder: Path) -> frozenset[str]:
+    try:
+        return frozenset((folder / LIST).read_text("utf-8", "replace").splitlines())
+    except OSError:
+        return frozenset()
+
+
+def _has_source(place: Path) -> bool:
+    """Tell whether the file or a folder above it is called after one that lies beside it."""
+    if place.stem.endswith(RESTORED):
+        named = place.with_name(place.stem.removesuffix(RESTORED) + place.suffix)
+        if any(source.is_file() for source in _sources(named)):
+            return True
+    for folder in place.parents:
+        if folder.name.endswith(RESTORED) and folder.name != RESTORED:
+            original = folder.with_name(folder.name.removesuffix(RESTORED))
+            named = original / place.relative_to(folder)
+            if any(source.is_file() for source in _sources(named)):
+                return True
+    return False
+
+
+def _sources(named: Path) -> list[Path]:
+    """Return what a result of this name may come from: a.png from a.gif, too, as a.gif.png does."""
+    found = [named]
+    for suffix, written in RESULT_SUFFIXES.items():
+        if named.suffix == written:
+            found += [named.with_suffix(one) for one in (suffix, suffix.upper())]
+            found += [one for one in [named.with_suffix("")] if one.suffix.lower() == suffix]
+    return found

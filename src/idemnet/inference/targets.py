@@ -1,0 +1,154 @@
+"""Pictures and videos that somebody names, and what each becomes: `idemnet restore`."""
+
+import glob
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from idemnet.errors import BadInputError
+from idemnet.inference.results import RESTORED, Results
+from idemnet.media.image_files import PHOTO_FORMATS
+from idemnet.media.photo_files import RESULT_SUFFIXES, WRITTEN_FORMATS, result_name
+from idemnet.storage.atomic import some
+
+VIDEOS = (".mp4", ".mov", ".mkv", ".webm")
+EARLIER, EXISTING = "result of earlier runs", "existing result (use --force)"
+
+
+@dataclass(frozen=True)
+class Errand:
+    """A picture or video to restore, and the file that it becomes."""
+
+    source: Path
+    target: Path
+    listed_in: Path | None = None
+    """The folder that was chosen for results, in which they are listed; None: they are called after
+    their sources."""
+
+    @property
+    def is_video(self) -> bool:
+        return self.source.suffix.lower() in VIDEOS
+
+
+@dataclass(frozen=True)
+class Errands:
+    """What to restore, and how many files are not, by kind."""
+
+    todo: list[Errand] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+def plan_errands(inputs: Sequence[str], output: Path | None) -> Errands:
+    """Find the pictures and videos that somebody names, and say what each becomes.
+
+    A file becomes NAME_restored beside it, a folder NAME_restored with the same files below. With
+    `output`, everything goes into that folder; a single file may be given the name of a file.
+    Results of earlier runs are skipped.
+
+    Raises:
+        BadInputError: If a name finds nothing, nothing is left, or two files would become the same.
+    """
+    places = [place for name in inputs for place in _expand(name)]
+    alone = len(places) == 1
+    errands, results = Errands(), Results()
+    for place in places:
+        if place.is_dir():
+            _add_folder(errands, results, place, output, alone=alone)
+        elif place in results:
+            errands.skipped[EARLIER] += 1
+        else:
+            errands.todo.append(_of_file(place, output, alone=alone))
+    if not errands.todo:
+        raise BadInputError(
+            f"{some(list(inputs))}: nothing to restore, only {describe(errands.skipped)} "
+            "(to restore a result again, copy it under another name)"
+        )
+    return Errands(_without_conflicts(errands.todo), errands.skipped)
+
+
+def describe(skipped: Counter[str]) -> str:
+    """Return counts by kind, the most frequent first."""
+    return some(
+        [
+            f"{count} {kind if count == 1 else kind.replace('result', 'results')}"
+            for kind, count in skipped.most_common()
+        ]
+    )
+
+
+def _without_conflicts(errands: list[Errand]) -> list[Errand]:
+    targets: dict[Path, Errand] = {}
+    for errand in errands:
+        other = targets.setdefault(errand.target.resolve(), errand)
+        if other.source.resolve() != errand.source.resolve():
+            raise BadInputError(
+                f"{errand.source} and {other.source} would both become {errand.target}"
+            )
+    sources = {errand.source.resolve() for errand in errands}
+    for target, errand in targets.items():
+        if target in sources:
+            raise BadInputError(f"{errand.target}: is an input, which is never overwritten")
+    return list(targets.values())
+
+
+def _expand(name: str) -> list[Path]:
+    path = Path(name).expanduser()
+    if path.exists():
+        return [path]
+    found = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - it may be absolute
+    if not found:
+        raise BadInputError(f"{name}: not found")
+    return [Path(one) for one in found]
+
+
+def _of_file(path: Path, output: Path | None, *, alone: bool) -> Errand:
+    suffix = path.suffix.lower()
+    if suffix not in (*PHOTO_FORMATS, *VIDEOS):
+        known = ", ".join(sorted((*PHOTO_FORMATS, *VIDEOS)))
+        raise BadInputError(f"{path}: '{path.suffix}' is none of {known}")
+    if output is None:
+        name = Path(result_name(path))
+        return Errand(path, path.with_name(f"{name.stem}{RESTORED}{name.suffix}"))
+    if alone and not output.is_dir():
+        if output.suffix.lower() in (VIDEOS if suffix in VIDEOS else WRITTEN_FORMATS):
+            return Errand(path, output, output.parent)
+        if output.suffix.lower() in RESULT_SUFFIXES:
+            raise BadInputError(
+                f"{output}: {output.suffix} is read and not written, "
+                f"use {RESULT_SUFFIXES[output.suffix.lower()]}"
+            )
+    return Errand(path, output / result_name(path), output)
+
+
+def _add_folder(
+    errands: Errands, results: Results, folder: Path, output: Path | None, *, alone: bool
+) -> None:
+    """Add what lies below a folder; what is hidden is not meant."""
+    # `.` and `..` have no name of their own; links keep theirs.
+    named = Path(os.path.abspath(folder)) if folder.name in ("", "..") else folder  # noqa: PTH100
+    if output is not None:
+        root = output if alone else output / named.name
+    elif named.name:
+        root = named.with_name(f"{named.name}{RESTORED}")
+    else:
+        raise BadInputError(f"{folder}: use --output to say where the results go")
+    here, there = folder.resolve(), root.resolve()
+    if here == there:
+        raise BadInputError(f"{output}: is the input folder, whose files are never overwritten")
+    results_inside = there.is_relative_to(here)
+    before = errands.skipped[EARLIER], len(errands.todo)
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if any(part.startswith(".") for part in name.parts) or not path.is_file():
+            continue
+        if path.suffix.lower() not in (*PHOTO_FORMATS, *VIDEOS):
+            errands.skipped[path.suffix.lower() or "without suffix"] += 1
+        elif path in results or (results_inside and path.resolve().is_relative_to(there)):
+            errands.skipped[EARLIER] += 1
+        else:
+            target = root / name.with_name(result_name(path))
+            errands.todo.append(Errand(path, target, output))
+    if before == (errands.skipped[EARLIER], len(errands.todo)):
+        raise BadInputError(f"{folder}: holds no pictures and no videos")

@@ -1,0 +1,400 @@
+"""Pictures that people want back as they gave them: depth, transparency, metadata, colour profile.
+
+| file | is restored as | and written as |
+|---|---|---|
+| 8 bits, colour or grey | itself | itself |
+| 16 bits, colour or grey (PNG, TIFF) | itself, at full depth | itself, 16 bits |
+| transparency | its colours; transparency stays as it is | itself |
+| palette, black and white | colours | full colour |
+| CMYK | RGB, by its colour profile if it has one | RGB (sRGB) |
+| HEIC and AVIF | 8 bits, also where it has more | itself |
+| GIF | its first frame | PNG |
+| multi-picture JPEG | its first picture | itself |
+| float, several pages | rejected | |
+
+EXIF orientation is applied, and the tag then says so; all other metadata is kept. What is lost is
+noted in `Photo.losses`.
+"""
+
+import io
+import zlib
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import cv2
+import numpy as np
+import psutil
+import tifffile
+from numpy.typing import NDArray
+from PIL import ExifTags, ImageCms
+from PIL import Image as PillowImage
+from PIL.TiffImagePlugin import TiffImageFile
+
+from idemnet.errors import BadInputError
+from idemnet.media.image_files import (
+    PHOTO_FORMATS,
+    PNG_START,
+    encode_png,
+    load_image,
+    open_image,
+    png_chunk,
+    refusing_what_is_corrupt,
+    register_heif,
+)
+from idemnet.media.photo import Metadata, Photo
+
+DEEP = {"PNG", "TIFF"}
+"""Formats that can hold 16 bits."""
+COPIES = 9
+"""Of its pixels that are in memory at most while a picture is decoded, or encoded beside the one
+that it was restored from; measured, of noise, in every format: 3.4 to 8.3."""
+MORE_COPIES = {"WEBP": 14, "AVIF": 19, "HEIF": 19}
+"""The same of formats that take more; measured: 12.7, 17.6 and 17.2."""
+OPAQUE = {"JPEG", "BMP"}
+"""Formats without transparency."""
+WITHOUT_DPI = {"WEBP", "AVIF", "HEIF"}
+PICTURE_CHUNKS = {b"tRNS", b"IDAT", b"IEND"}
+"""Of a PNG of 16 bits, beside its header."""
+UPRIGHT = 1
+BITS, PLANES, SAMPLE_FORMAT = 258, 284, 339
+"""Tags of a TIFF file."""
+LAYOUT_TAGS = {
+    254, 255, 256, 257, 258, 259, 262, 266, 273, 277, 278, 279, 282, 283, 284, 296, 317, 320, 322,
+    323, 324, 325, 338, 339, 34675,
+}  # fmt: skip
+"""Of a TIFF file: sizes, strips, compression, resolution and profile, which are written anew."""
+FIRST_OF_MANY = {"GIF": "frames", "MPO": "pictures"}
+"""Formats of which the first picture is what people mean, and what the others are called."""
+RESULT_SUFFIXES = {".gif": ".png"}
+"""Suffixes of formats that are read and not written: they hold no more than 256 colours."""
+WRITTEN_FORMATS = {
+    suffix: kind for suffix, kind in PHOTO_FORMATS.items() if suffix not in RESULT_SUFFIXES
+}
+PLAIN_PRIMARIES, HDR_TRANSFERS = (1, 2), (16, 18)
+"""Codes of ISO 23091-2: primaries of sRGB, or unspecified; PQ and HLG."""
+OPTIONS: dict[str, dict[str, Any]] = {
+    "JPEG": {"quality": 95, "subsampling": 0},
+    "WEBP": {"quality": 95},
+    "AVIF": {"quality": 95, "subsampling": "4:4:4", "speed": 8},  # a quarter of the default's time
+    "HEIF": {"quality": 95, "enc_params": {"preset": "ultrafast"}},  # a fifth, as good
+    "TIFF": {"compression": "tiff_lzw"},
+}
+"""For writing: what is restored should not be lost again."""
+TURNS: dict[int, tuple[int, bool]] = {
+    2: (0, True), 3: (2, False), 4: (2, True), 5: (3, True), 6: (3, False), 7: (1, True),
+    8: (1, False),
+}  # fmt: skip
+"""Quarter turns to the left, then a mirror, by EXIF orientation."""
+
+
+@dataclass(frozen=True)
+class PhotoFile:
+    """A picture on disk; called, it is decoded with all that must not be lost."""
+
+    path: Path
+    memory: int | None = None
+    """Bytes that the process may take while it is read, and written again; None: any."""
+
+    def __call__(self) -> Photo:
+        if self.memory is not None:
+            refuse_too_large(self.path, self.memory)
+        return decode_photo(self.path.read_bytes(), str(self.path))
+
+
+def result_name(path: Path) -> str:
+    """Return the name that a picture's result has: its own, or one of a format that is written.
+
+    a.gif becomes a.png, and a.gif.png where a.png lies beside it.
+    """
+    suffix = RESULT_SUFFIXES.get(path.suffix.lower())
+    if suffix is None:
+        return path.name
+    taken = path.with_suffix(suffix).exists()
+    return f"{path.name}{suffix}" if taken else f"{path.stem}{suffix}"
+
+
+def refuse_too_large(path: Path, memory: int) -> None:
+    """Look at a picture's header only, and refuse it if decoding or encoding it takes too much.
+
+    Raises:
+        BadInputError: If it does.
+    """
+    with path.open("rb") as file:
+        image = open_image(file, str(path), for_photo=True)
+        deep = image.mode.startswith("I") or _sample_bits(image, file) > 8
+        channels = 4 if image.has_transparency_data else 3
+    size = image.width * image.height * channels * (2 if deep else 1)
+    copies = MORE_COPIES.get(str(image.format), COPIES)
+    needed = psutil.Process().memory_info().rss + copies * size
+    if needed > memory:
+        raise BadInputError(
+            f"{path}: to read and write {image.width}x{image.height} takes {needed / 1e6:.0f} MB "
+            f"of memory, and {memory / 1e6:.0f} are allowed"
+        )
+
+
+def _sample_bits(image: PillowImage.Image, file: BinaryIO) -> int:
+    """Ask the file, since Pillow calls 16-bit colours what it calls those of 8 bits."""
+    if isinstance(image, TiffImageFile):
+        return int(image.tag_v2.get(258, (1,))[0])
+    if image.format == "PNG":
+        file.seek(24)
+        return file.read(1)[0]
+    return 8
+
+
+def decode_photo(data: bytes, name: str) -> Photo:
+    """Read a picture with everything that must not be lost.
+
+    Raises:
+        BadInputError: If it is cut, corrupt, or of a kind that cannot be given back as it was.
+    """
+    image = load_image(data, name, for_photo=True)
+    with refusing_what_is_corrupt(name):
+        losses = _losses(image, data, name)
+        exif = image.getexif()
+        turn = exif.get(ExifTags.Base.Orientation, UPRIGHT)
+        metadata = Metadata(
+            exif=_upright(exif),
+            icc=image.info.get("icc_profile"),
+            dpi=image.info.get("dpi"),
+            nclx=image.info.get("nclx_profile"),
+        )
+        values = _decode_deep(data, image, name)
+        if values is None and image.mode == "CMYK":
+            image = _from_cmyk(image, metadata.icc)
+            metadata = replace(metadata, icc=None)
+        if values is None:
+            values = _decode_to_eight_bits(image, name)
+        return replace(_photo(_turn(values, turn), metadata), losses=losses)
+
+
+def _losses(image: PillowImage.Image, data: bytes, name: str) -> tuple[str, ...]:
+    """Describe what of a picture is not kept.
+
+    Raises:
+        BadInputError: If it is one of several pages.
+    """
+    losses = []
+    pages = getattr(image, "n_frames", 1)
+    if pages > 1:
+        if image.format not in FIRST_OF_MANY:
+            raise BadInputError(f"{name}: has {pages} pages, give one picture at a time")
+        losses.append(f"the first of {pages} {FIRST_OF_MANY[image.format]} is restored")
+    if image.mode == "CMYK":
+        losses.append("CMYK becomes RGB")
+    if image.format in ("AVIF", "HEIF"):
+        bits = image.info.get("bit_depth") or _av1_bits(data)
+        if bits > 8:
+            losses.append(f"{bits} bits become 8")
+    if image.format == "AVIF" and "icc_profile" not in image.info and _has_other_colours(data):
+        losses.append("its colour space (nclx) is not kept")
+    return tuple(losses)
+
+
+def _av1_bits(data: bytes) -> int:
+    """Read the depth of an AVIF, which Pillow does not tell, from its decoder configuration."""
+    at = data.find(b"av1C") + 6
+    flags = data[at] if 6 <= at < len(data) else 0
+    return (12 if flags & 0x20 else 10) if flags & 0x40 else 8
+
+
+def _has_other_colours(data: bytes) -> bool:
+    """Tell whether an AVIF says that its colours are not those of sRGB."""
+    at = data.find(b"colrnclx")
+    primaries, transfer = (int.from_bytes(data[at + n : at + n + 2], "big") for n in (8, 10))
+    return at >= 0 and (primaries not in PLAIN_PRIMARIES or transfer in HDR_TRANSFERS)
+
+
+def _from_cmyk(image: PillowImage.Image, icc: bytes | None) -> PillowImage.Image:
+    """Convert to sRGB: by the picture's profile, or as Pillow does where it has none that fits."""
+    if icc:
+        with suppress(ImageCms.PyCMSError, OSError):
+            converted = ImageCms.profileToProfile(
+                image,
+                ImageCms.ImageCmsProfile(io.BytesIO(icc)),
+                ImageCms.createProfile("sRGB"),
+                renderingIntent=ImageCms.Intent.RELATIVE_COLORIMETRIC,
+                outputMode="RGB",
+                flags=ImageCms.Flags.BLACKPOINTCOMPENSATION,
+            )
+            assert converted is not None, "only conversion in place returns nothing"
+            return converted
+    return image.convert("RGB")
+
+
+def _decode_to_eight_bits(image: PillowImage.Image, name: str) -> NDArray[Any]:
+    if image.mode not in ("RGB", "RGBA", "L", "LA", "P", "PA", "1"):
+        raise BadInputError(f"{name}: colour mode {image.mode} is not supported, convert it to RGB")
+    if "transparency" in image.info or image.mode == "PA":
+        image = image.convert("LA" if image.mode in ("1", "L") else "RGBA")
+    elif image.mode == "P":
+        image = image.convert("RGB")
+    return np.asarray(image.convert("L") if image.mode == "1" else image)
+
+
+def _decode_deep(data: bytes, image: PillowImage.Image, name: str) -> NDArray[Any] | None:
+    """Read 16 bits, which Pillow does not where there are colours; None for 8 bits.
+
+    By OpenCV, which unpacks no more than a picture's size: tifffile would unpack gigabytes.
+    """
+    if not _is_deep(data, image):
+        return None
+    if isinstance(image, TiffImageFile) and image.tag_v2.get(PLANES, 1) != 1:
+        raise BadInputError(f"{name}: colours one after the other are not supported")
+    if "transparency" in image.info:
+        raise BadInputError(f"{name}: a transparent colour in 16 bits is not supported")
+    if image.mode == "CMYK":
+        raise BadInputError(f"{name}: CMYK in 16 bits is not supported, convert it to RGB")
+    plain = _without_extras(data, name) if image.format == "PNG" else data
+    found = cv2.imdecode(np.frombuffer(plain, np.uint8), cv2.IMREAD_UNCHANGED)
+    if found is None:
+        raise BadInputError(f"{name}: is corrupt")
+    deep = np.asarray(found)
+    if deep.dtype != np.uint16 or deep.shape[:2] != (image.height, image.width):
+        raise BadInputError(f"{name}: this kind of 16 bits is not supported")
+    return deep[:, :, [2, 1, 0, 3][: deep.shape[2]]] if deep.ndim == 3 else deep
+
+
+def _without_extras(data: bytes, name: str) -> bytes:
+    """Leave nothing of a PNG but the picture: OpenCV believes the lengths that chunks claim."""
+    parts, at = [PNG_START], len(PNG_START)
+    while at < len(data):
+        end = at + 12 + int.from_bytes(data[at : at + 4], "big")
+        if end > len(data):
+            raise BadInputError(f"{name}: is corrupt, a part of it claims to be larger than all")
+        kind = data[at + 4 : at + 8]
+        if kind in PICTURE_CHUNKS or (kind == b"IHDR" and len(parts) == 1):
+            parts.append(data[at:end])
+        at = end
+    return b"".join(parts)
+
+
+def _is_deep(data: bytes, image: PillowImage.Image) -> bool:
+    if isinstance(image, TiffImageFile):
+        whole_numbers = set(image.tag_v2.get(SAMPLE_FORMAT, (1,))) == {1}
+        return whole_numbers and set(image.tag_v2.get(BITS, ())) == {16}
+    return image.format == "PNG" and data[24] == 16
+
+
+def _photo(values: NDArray[Any], metadata: Metadata) -> Photo:
+    values = values[:, :, np.newaxis] if values.ndim == 2 else values
+    channels = values.shape[2]
+    grey = channels < 3
+    # Grey takes no more room as three channels than as one.
+    pixels = np.broadcast_to(values[:, :, :1], (*values.shape[:2], 3)) if grey else values[:, :, :3]
+    alpha = values[:, :, -1].copy() if channels in (2, 4) else None
+    return Photo(pixels, alpha, grey, metadata)
+
+
+def _turn(values: NDArray[Any], orientation: int) -> NDArray[Any]:
+    """Turn and mirror as EXIF says."""
+    quarters, mirrored = TURNS.get(orientation, (0, False))
+    turned = np.rot90(values, quarters)
+    return np.ascontiguousarray(turned[:, ::-1] if mirrored else turned)
+
+
+def _upright(exif: PillowImage.Exif) -> bytes | None:
+    """Keep what is said about the picture; how a TIFF file is laid out will be another matter."""
+    for tag in LAYOUT_TAGS & exif.keys():
+        del exif[tag]
+    if not exif:
+        return None
+    if ExifTags.Base.Orientation in exif:
+        exif[ExifTags.Base.Orientation] = UPRIGHT
+    return exif.tobytes()
+
+
+def to_pillow(photo: Photo) -> PillowImage.Image:
+    """Return a picture as Pillow's, of 8 bits, with its metadata in `info`."""
+    image = PillowImage.fromarray(_values(photo, deep=False, transparent=True))
+    metadata = photo.metadata
+    found = {"exif": metadata.exif, "icc_profile": metadata.icc, "dpi": metadata.dpi}
+    image.info.update({name: value for name, value in found.items() if value})
+    return image
+
+
+def encode_photo(photo: Photo, suffix: str) -> bytes:
+    """Write a picture in the format that a file's suffix names.
+
+    Depth and transparency are kept where the format has them: 16 bits become 8 except in PNG and
+    TIFF, and what is transparent lies on white in JPEG and BMP.
+
+    Raises:
+        BadInputError: If there is no such format.
+    """
+    if suffix.lower() not in WRITTEN_FORMATS:
+        raise BadInputError(f"'{suffix}' is none of {', '.join(sorted(WRITTEN_FORMATS))}")
+    kind = WRITTEN_FORMATS[suffix.lower()]
+    values = _values(photo, deep=kind in DEEP, transparent=kind not in OPAQUE)
+    if kind == "PNG":
+        return _encode_png(values, photo.metadata)
+    if kind == "TIFF" and values.dtype == np.uint16:
+        return _encode_tiff(values, photo)
+    options = deepcopy(OPTIONS.get(kind, {}))  # pillow-heif changes what it is given
+    if kind == "HEIF":
+        register_heif()
+        if photo.metadata.nclx and not photo.metadata.icc:
+            options["nclx_profile"] = photo.metadata.nclx
+    if kind != "BMP":
+        found = {"exif": photo.metadata.exif, "icc_profile": photo.metadata.icc}
+        options |= {name: value for name, value in found.items() if value}
+    if photo.metadata.dpi and kind not in WITHOUT_DPI:
+        options["dpi"] = photo.metadata.dpi
+    content = io.BytesIO()
+    PillowImage.fromarray(values).save(content, kind, **options)
+    return content.getvalue()
+
+
+def _values(photo: Photo, *, deep: bool, transparent: bool) -> NDArray[Any]:
+    """Put channels back together, as the format can hold them."""
+    colours, alpha = photo.pixels, photo.alpha
+    if photo.grey:  # comes back as three channels that are hardly different
+        colours = np.rint(colours.mean(axis=2, keepdims=True, dtype=np.float32))
+        colours = colours.astype(photo.pixels.dtype)
+    if not deep:
+        colours, alpha = to_eight_bits(colours), None if alpha is None else to_eight_bits(alpha)
+    if alpha is not None and not transparent:
+        cover = np.divide(alpha, 255, dtype=np.float32)[:, :, np.newaxis]
+        colours, alpha = np.rint(255 + (colours - 255.0) * cover).astype(np.uint8), None
+    values = colours if alpha is None else np.dstack([colours, alpha])
+    return values[:, :, 0] if values.shape[2] == 1 else values
+
+
+def to_eight_bits(values: NDArray[Any]) -> NDArray[Any]:
+    """Round to 8 bits."""
+    if values.dtype == np.uint8:
+        return values
+    return ((values.astype(np.uint32) + 128) // 257).astype(np.uint8)
+
+
+def _encode_png(values: NDArray[Any], metadata: Metadata) -> bytes:
+    chunks = b""
+    if metadata.icc:
+        chunks += png_chunk(b"iCCP", b"icc\0\0" + zlib.compress(metadata.icc))
+    if metadata.dpi:
+        per_metre = [round(float(one) / 0.0254) for one in metadata.dpi]
+        chunks += png_chunk(b"pHYs", b"".join(one.to_bytes(4, "big") for one in per_metre) + b"\1")
+    if metadata.exif:
+        chunks += png_chunk(b"eXIf", metadata.exif.removeprefix(b"Exif\0\0"))
+    return encode_png(values, chunks)
+
+
+def _encode_tiff(values: NDArray[Any], photo: Photo) -> bytes:
+    content = io.BytesIO()
+    grey = photo.grey
+    tifffile.imwrite(
+        content,
+        values,
+        photometric="minisblack" if grey else "rgb",
+        extrasamples=["unassalpha"] if photo.alpha is not None else None,
+        iccprofile=photo.metadata.icc,
+        resolution=photo.metadata.dpi,
+        resolutionunit="INCH" if photo.metadata.dpi else None,
+        compression="zlib",
+        metadata=None,
+    )
+    return content.getvalue()

@@ -1,0 +1,144 @@
+"""Files and folders that are written atomically: whole, or not there at all."""
+
+import errno
+import hashlib
+import os
+import re
+import shutil
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote
+
+from rich.filesize import decimal
+
+from idemnet.errors import BadInputError
+
+FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+LONGEST_NAME = 255
+"""Bytes; of nearly every file system."""
+
+
+class NoRoomError(BadInputError):
+    """The disk is too full."""
+
+
+def write_whole(path: Path, chunks: Iterable[bytes]) -> tuple[int, str]:
+    """Write a file so that it is there whole or not at all; return its bytes and sha256."""
+    # Short, as the name itself may be of any length; of one thread, as another may write beside it.
+    temporary = path.with_name(f".{os.getpid()}.{threading.get_native_id()}.tmp")
+    digest, size = hashlib.sha256(), 0
+    try:
+        with temporary.open("wb") as file:
+            for chunk in chunks:
+                size += len(chunk)
+                file.write(chunk)
+                digest.update(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        refuse_if_full(error, path, size)
+        raise
+    finally:
+        temporary.unlink(missing_ok=True)
+    return size, digest.hexdigest()
+
+
+def refuse_if_full(error: OSError, path: Path, needed: int) -> None:
+    """Say how much room a write needed, and how much there is, if that is why it failed."""
+    if error.errno in FULL:
+        free = shutil.disk_usage(path.parent).free
+        raise NoRoomError(
+            f"{shown(path)}: {error.strerror}: at least {decimal(needed)} is needed "
+            f"and {decimal(free)} is free"
+        ) from error
+
+
+def write_all(file: BinaryIO, data: bytes) -> None:
+    """Write to an unbuffered file, which may take less than it is given."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+def place_inside(folder: Path, name: str) -> Path:
+    """Give the path of a named file below a folder, and make its parents.
+
+    Raises:
+        BadInputError: If the name leads out of the folder, by itself or through a link, or is none
+            that a file can have.
+    """
+    path = folder / name
+    try:
+        inside = path.resolve().is_relative_to(folder.resolve()) and path != folder
+        longest = max(len(os.fsencode(part)) for part in path.parts)
+    except (OSError, ValueError):  # NUL, or half of a character
+        inside, longest = True, LONGEST_NAME + 1
+    if leads_out(name) or not inside:
+        raise BadInputError(f"{name!r}: leads out of {folder}")
+    if longest > LONGEST_NAME:
+        raise BadInputError(f"{name!r:.99}: no file can have this name")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def leads_out(name: str) -> bool:
+    """Tell a name that means another folder, here or where slashes and dots are written otherwise.
+
+    Links are another matter: only the disk knows them.
+    """
+    plain = unquote(name).replace("\\", "/")
+    return plain.startswith("/") or ".." in plain.split("/")
+
+
+def make_durable(folder: Path) -> None:
+    """Have the names in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def check_free_disk(folder: Path, needed: int) -> None:
+    """Refuse to start what cannot end."""
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise BadInputError(
+            f"{folder}: {needed / 1e9:.1f} GB are needed, only {free / 1e9:.1f} GB are free"
+        )
+
+
+def some(names: list[str], most: int = 10) -> str:
+    """List the first names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def shown(path: Path) -> str:
+    """Name a path as short as it can be typed here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def remove_leftovers(folder: Path, but: Path | None = None) -> None:
+    """Remove what killed runs have left beside a folder: results half made, and those replaced."""
+    of_this_folder = re.compile(rf"\.{re.escape(folder.name)}\.([0-9a-f]{{16}}|old|new)")
+    for other in folder.parent.iterdir():
+        if other != but and of_this_folder.fullmatch(other.name):
+            shutil.rmtree(other)
+
+
+def move_into_place(files: Path, folder: Path) -> None:
+    """Publish by rename. Killed between the two renames there is no result, never half of one."""
+    for place in (path for path in files.rglob("*") if path.is_dir()):
+        make_durable(place)
+    make_durable(files)
+    old = folder.with_name(f".{folder.name}.old")
+    if folder.exists():
+        folder.rename(old)
+    files.rename(folder)
+    make_durable(folder.parent)
+    shutil.rmtree(old, ignore_errors=True)

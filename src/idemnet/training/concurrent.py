@@ -1,0 +1,58 @@
+"""Several trainings at once, each on a core of its own: small networks gain nothing from two."""
+
+import logging
+import multiprocessing
+import signal
+from collections import deque
+from collections.abc import Sequence
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+
+from idemnet.system.processes import end_with_parent
+from idemnet.system.resources import cores
+from idemnet.training.job import TrainingJob
+from idemnet.training.launch import train_as
+from idemnet.training.process_group import Team
+
+logger = logging.getLogger(__name__)
+
+
+def train_side_by_side(jobs: Sequence[TrainingJob]) -> None:
+    """Train those that take one core each, as many at once as there are cores.
+
+    Whoever asks for one of them afterwards finds it done. One that fails is left undone: it will
+    fail again, and be reported, when it is asked for.
+    """
+    waiting = deque(job for job in jobs if _takes_one_core(job) and not job.is_finished())
+    if len(waiting) < 2:
+        return
+    logger.info("%d trainings, %d at once", len(waiting), cores())
+    context = multiprocessing.get_context("forkserver")
+    running: list[BaseProcess] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < cores():
+                running.append(context.Process(target=_train_alone, args=(waiting.popleft(),)))
+                running[-1].start()
+            wait([process.sentinel for process in running])
+            running = [process for process in running if process.is_alive()]
+    except BaseException:  # Ctrl-C, too: they save what they have
+        for process in running:
+            process.terminate()
+        raise
+    finally:
+        for process in running:
+            process.join()
+
+
+def _takes_one_core(job: TrainingJob) -> bool:
+    parameters = job.parameters
+    alone = parameters.processes * parameters.nodes == 1
+    return job.device == "cpu" and job.threads == 1 and alone
+
+
+def _train_alone(job: TrainingJob) -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    end_with_parent(signal.SIGTERM)  # which saves first
+    job.check()
+    train_as(job, Team())
