@@ -11,8 +11,8 @@ from idemnet.parameters.source import SceneParameters, SourceParameters
 from idemnet.parameters.synthesize import BlurParameters
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.download import download
-from idemnet.pipelines.synthesize import synthesize_blur
 from idemnet.steps.data import Patches
+from idemnet.tasks.deblur import synthesize_blur
 
 
 def prepare_patches(

@@ -26,8 +26,8 @@ from idemnet.media.image_files import decode_image, encode_png, write_image
 from idemnet.media.photographs import PHOTOGRAPHS
 from idemnet.parameters.source import SceneParameters, SourceParameters
 from idemnet.parameters.synthesize import BlurParameters
-from idemnet.pipelines.synthesize import synthesize_blur
 from idemnet.steps.data import RawData
+from idemnet.tasks.deblur import synthesize_blur
 
 SEQUENCES, FRAMES, RENDERED, ROUNDS = 2, 181, 46, 3
 

@@ -9,15 +9,14 @@ import yaml
 from kedro.config import OmegaConfigLoader
 from kedro.io import DataCatalog
 
-from idemnet.evaluation.protocols import FITTING, check_fits
+from idemnet.evaluation.protocols import check_fits
 from idemnet.parameters.evaluate import EvaluateParameters
 from idemnet.parameters.source import SourceParameters
 from idemnet.parameters.study import STUDIES, StudyParameters
-from idemnet.parameters.task import TASKS
 from idemnet.parameters.train import TrainParameters
 from idemnet.pipeline_registry import register_pipelines
-from idemnet.pipelines.restoration import SYNTHESIZE
 from idemnet.steps import versions
+from idemnet.tasks import all_tasks, get_task, task_names
 
 from .conftest import REPOSITORY
 
@@ -38,7 +37,7 @@ def loader(env: str) -> OmegaConfigLoader:
 def test_the_pipelines_have_their_names():
     names = set(register_pipelines())
     steps = ("prepare", "train", "evaluate")
-    assert {"__default__"} | {f"{step}_{task}" for step in steps for task in TASKS} <= names
+    assert {"__default__"} | {f"{step}_{task}" for step in steps for task in task_names()} <= names
     assert {f"study_{name}" for name in STUDIES} <= names
     default, train = (register_pipelines()[name] for name in ("__default__", "train_deblur"))
     assert default.nodes == train.nodes
@@ -79,7 +78,7 @@ def test_dvc_knows_every_study_and_its_task():
         assert yaml.safe_load((REPOSITORY / f"conf/{env}/parameters_study.yml").read_text())
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", task_names())
 @pytest.mark.parametrize("env", ["base", "paper"])
 def test_what_dvc_watches_is_said_in_every_environment(env, task):
     for stage in STEPS.values():
@@ -101,7 +100,7 @@ def test_what_dvc_watches_is_said_in_every_environment(env, task):
 )
 def test_dvc_reads_environment_and_data_sets_from_conf(project, env, dataset):
     """One line of dvc.yaml names the environment; the rest is said in conf/ alone."""
-    assert set(dataset) == set(TASKS)
+    assert set(dataset) == set(task_names())
     assert loader(env)["globals"] == {"env": env, "dataset": dataset}
     text = (REPOSITORY / "dvc.yaml").read_text()
     assert text.count("conf/base/globals.yml") == 1
@@ -112,7 +111,7 @@ def test_dvc_reads_environment_and_data_sets_from_conf(project, env, dataset):
     for task, name in dataset.items():
         assert re.search(rf"^download@{task} +Outputs data/01_raw/{task}/{name}$", listed, re.M)
     planned = project.run("dvc", "repro", "--dry", "download").stdout
-    assert planned.count(f"kedro run --env={env} ") == len(TASKS)
+    assert planned.count(f"kedro run --env={env} ") == len(task_names())
 
 
 def test_dvc_tracks_versions_and_no_source_file():
@@ -123,17 +122,19 @@ def test_dvc_tracks_versions_and_no_source_file():
         [names] = [one[VERSIONS] for one in stage["do"]["params"] if VERSIONS in one]
         tracked |= {name.partition(".")[0] for name in names}
     assert tracked == {name for name in vars(versions) if name.isupper()} - {"RESTORE"}
-    assert set(versions.SYNTHESIZE) == set(TASKS)
+    assert set(versions.SYNTHESIZE) == set(task_names())
 
 
-def test_what_sets_tasks_apart_is_said_for_each_of_them():
-    assert set(SYNTHESIZE) == set(TASKS) == set(FITTING)
+def test_a_task_is_named_as_its_file():
+    assert {name: task.name for name, task in all_tasks().items()} == {
+        name: name for name in task_names()
+    }
 
 
 @pytest.mark.parametrize("env", ["base", "paper"])
 def test_every_task_is_scored_by_a_protocol_that_fits(env):
     parameters = loader(env)["parameters"]
-    for task in TASKS:
+    for task in task_names():
         check_fits(parameters[task]["evaluate"]["protocol"], task, forced=False)
 
 
@@ -142,7 +143,11 @@ def test_the_parameters_of_every_environment_are_valid(env):
     from idemnet.hooks.parameters import describe_faults, describe_wrong_cells
 
     parameters = loader(env)["parameters"]
-    groups = {**TASKS, "study": StudyParameters, "realblur": SourceParameters}
+    groups = {
+        **{name: task.parameters for name, task in all_tasks().items()},
+        "study": StudyParameters,
+        "realblur": SourceParameters,
+    }
     assert set(parameters) == set(groups)
     for name, group in groups.items():
         assert describe_faults(name, group, parameters[name]) == []
@@ -168,7 +173,7 @@ def test_a_task_refuses_the_parameters_of_another():
 
     parameters = loader("base")["parameters"]
     mixed = {**parameters["dehaze"], "synthesize": {"slant": 3.0, "beta": [1.8, 0.6]}}
-    assert describe_faults("dehaze", TASKS["dehaze"], mixed) == [
+    assert describe_faults("dehaze", get_task("dehaze").parameters, mixed) == [
         "  dehaze.synthesize.beta = [1.8, 0.6]: must ascend",
         "  dehaze.synthesize.slant = 3.0: Extra inputs are not permitted",
     ]

@@ -1,8 +1,9 @@
 from kedro.pipeline import Pipeline
 
 from idemnet.parameters.study import STUDIES
-from idemnet.pipelines.restoration import SYNTHESIZE, create_pipeline, create_restoring
+from idemnet.pipelines.restoration import create_pipeline, create_restoring
 from idemnet.pipelines.study import create_realblur, create_study
+from idemnet.tasks import task_names
 
 
 def register_pipelines() -> dict[str, Pipeline]:
@@ -11,7 +12,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     train_deblur is the default.
     """
     pipelines = {}
-    for task in SYNTHESIZE:
+    for task in task_names():
         whole = create_pipeline(task)
         pipelines[f"prepare_{task}"] = whole.only_nodes_with_tags("download", "synthesize", "crop")
         pipelines[f"train_{task}"] = whole

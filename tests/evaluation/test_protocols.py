@@ -12,7 +12,6 @@ from skimage import metrics as oracle
 from idemnet.cli import options
 from idemnet.errors import BadInputError
 from idemnet.evaluation.protocols import (
-    FITTING,
     HIGHEST_PSNR,
     PROTOCOLS,
     check_fits,
@@ -20,6 +19,7 @@ from idemnet.evaluation.protocols import (
     to_image,
 )
 from idemnet.parameters.evaluate import EvaluateParameters, ProtocolName
+from idemnet.tasks import get_task, task_names
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,6 @@ def test_scores_are_the_measures_it_names(name, pair):
 
 def test_names_are_the_same_wherever_they_are_written():
     assert tuple(PROTOCOLS) == get_args(ProtocolName) == options.PROTOCOLS
-    assert tuple(FITTING) == options.TASKS
 
 
 @pytest.mark.parametrize("name", ["gopro", "realblur", "rgb", "rain"])
@@ -105,8 +104,9 @@ def test_images_of_other_shapes_are_refused(pair):
         PROTOCOLS["rgb"].score(pair[1][..., 0], pair[1][..., 0])
 
 
-@pytest.mark.parametrize(("task", "fitting"), FITTING.items())
-def test_only_protocols_of_the_task_fit(task, fitting):
+@pytest.mark.parametrize("task", task_names())
+def test_only_protocols_of_the_task_fit(task):
+    fitting = get_task(task).protocols
     for name in PROTOCOLS:
         if name in fitting:
             check_fits(name, task, forced=False)

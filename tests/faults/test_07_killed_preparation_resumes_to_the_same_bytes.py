@@ -19,12 +19,12 @@ from idemnet.media.image_files import write_image
 from idemnet.parameters.crop import CropParameters
 from idemnet.parameters.synthesize import BlurParameters
 from idemnet.pipelines.crop import crop
-from idemnet.pipelines.synthesize import synthesize_blur
 from idemnet.steps.data import Pair, Pairs, RawData
 from idemnet.steps.plan import Plan, Recipe
 from idemnet.steps.publish import publish
 from idemnet.storage.executor import Job
 from idemnet.storage.manifest import read_manifest
+from idemnet.tasks.deblur import synthesize_blur
 
 from ..conftest import REPOSITORY
 from ..datasets.test_published import recipe, tree

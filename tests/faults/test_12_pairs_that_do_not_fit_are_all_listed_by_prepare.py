@@ -6,7 +6,7 @@ from kedro.io import DatasetError
 
 from idemnet.media.image_files import write_image
 from idemnet.parameters.synthesize import BlurParameters
-from idemnet.pipelines.synthesize import synthesize_blur
+from idemnet.tasks.deblur import synthesize_blur
 
 from ..pipelines.test_synthesize import gopro_like, image, load_raw, pairs_dataset
 

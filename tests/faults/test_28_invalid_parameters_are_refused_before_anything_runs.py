@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from idemnet.hooks.parameters import describe_faults
-from idemnet.parameters.task import TASKS
+from idemnet.tasks import get_task
 
 from ..test_project import loader
 
@@ -40,7 +40,7 @@ def test_the_message_has_key_value_and_rule(fault):
         del group[last]
     else:
         group[last] = value
-    [said] = describe_faults("deblur", TASKS["deblur"], parameters)
+    [said] = describe_faults("deblur", get_task("deblur").parameters, parameters)
     assert said.startswith(f"  deblur.{key}")
     assert rule in said
 

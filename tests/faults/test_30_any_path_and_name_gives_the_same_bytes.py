@@ -14,7 +14,7 @@ from idemnet.media.image_files import write_image
 from idemnet.parameters.crop import CropParameters
 from idemnet.parameters.synthesize import BlurParameters
 from idemnet.pipelines.crop import crop
-from idemnet.pipelines.synthesize import synthesize_blur
+from idemnet.tasks.deblur import synthesize_blur
 
 from ..pipelines.test_synthesize import load_raw, pairs_dataset
 from .test_32_two_processes_make_the_same_bytes import without_timings

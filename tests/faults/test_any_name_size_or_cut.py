@@ -20,9 +20,9 @@ from idemnet.imaging.blur import find_centres
 from idemnet.media.photo import Metadata, Photo
 from idemnet.media.photo_files import decode_photo, encode_photo
 from idemnet.parameters.synthesize import BlurParameters
-from idemnet.parameters.task import TASKS
 from idemnet.storage.atomic import place_inside, write_whole
 from idemnet.storage.executor import read_journal as read_jobs
+from idemnet.tasks import get_task
 from idemnet.tracking.journal import JOURNAL, Journal, read_journal
 
 from ..conftest import REPOSITORY
@@ -174,10 +174,10 @@ def test_any_value_of_a_parameter_is_taken_or_named_with_its_key(place, value):
     for key in place[:-1]:
         group = group[key]
     group[place[-1]] = value
-    for fault in describe_faults("deblur", TASKS["deblur"], changed):
+    for fault in describe_faults("deblur", get_task("deblur").parameters, changed):
         assert fault.startswith("  deblur") and ": " in fault
         assert place[0] in fault
 
 
 def test_the_defaults_have_no_fault():
-    assert describe_faults("deblur", TASKS["deblur"], DEFAULTS) == []
+    assert describe_faults("deblur", get_task("deblur").parameters, DEFAULTS) == []

@@ -44,12 +44,14 @@ from idemnet.pipelines.download import download
 from idemnet.pipelines.given import one_sequence, restored_pairs, single_channel_pairs
 from idemnet.pipelines.restore import restore_inbox
 from idemnet.pipelines.study import ready_pairs
-from idemnet.pipelines.synthesize import synthesize_blur, synthesize_haze, synthesize_rain
 from idemnet.reporting.report import make_report
 from idemnet.reporting.studies.report import make_study_report
 from idemnet.steps import versions
 from idemnet.steps.data import Pair, Pairs, RawData
 from idemnet.steps.plan import Recipe, flatten
+from idemnet.tasks.deblur import synthesize_blur
+from idemnet.tasks.dehaze import synthesize_haze
+from idemnet.tasks.derain import synthesize_rain
 
 from ..conftest import REPOSITORY
 from ..datasets.test_video import write_video

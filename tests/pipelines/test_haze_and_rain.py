@@ -17,7 +17,8 @@ from idemnet.parameters.source import SourceParameters
 from idemnet.parameters.synthesize import HazeParameters, RainParameters
 from idemnet.pipelines.crop import hold_out
 from idemnet.pipelines.download import download
-from idemnet.pipelines.synthesize import synthesize_haze, synthesize_rain
+from idemnet.tasks.dehaze import synthesize_haze
+from idemnet.tasks.derain import synthesize_rain
 
 from .test_synthesize import image, load_raw, pairs_dataset
 

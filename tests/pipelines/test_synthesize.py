@@ -11,7 +11,7 @@ from idemnet.fetch.sources import SourcesOnDisk
 from idemnet.media.image_files import write_image
 from idemnet.parameters.source import SourceParameters
 from idemnet.parameters.synthesize import BlurParameters
-from idemnet.pipelines.synthesize import synthesize_blur
+from idemnet.tasks.deblur import synthesize_blur
 
 from ..datasets.test_video import write_video
 

@@ -30,7 +30,7 @@ CHANGES = {
     "RESTORE": ("inference/restore.py", "_run(model, restored,", "_run(model, pixels,"),
     "STUDY": ("pipelines/cells.py", "(trial.cell, self.par", "(None, self.par"),
     "STUDY_INPUTS": ("pipelines/given.py", "0.299, 0.587", "0.298, 0.588"),
-    "READY_PAIRS": ("pipelines/pairs.py", '"gopro" else 0', '"gopro" else 1'),
+    "READY_PAIRS": ("steps/pairs.py", '"gopro" else 0', '"gopro" else 1'),
     "TABLES": ("reporting/studies/numbers.py", "stdev(self.values)", "2 * stdev(self.values)"),
 }
 """One change of code for each version: file, what it says, and what is put there."""

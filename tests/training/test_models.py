@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from idemnet.hooks.parameters import describe_faults
 from idemnet.models import MODELS, load_weights
 from idemnet.parameters.network import NetworkParameters
-from idemnet.parameters.task import TASKS
 from idemnet.parameters.train import TrainParameters
+from idemnet.tasks import get_task
 from idemnet.training.launch import run_team
 from idemnet.training.result import describe
 
@@ -65,7 +65,7 @@ def test_arguments_of_another_model_are_refused_by_their_key():
     train = {"model": "dmphn", "network": {"dmphn": {"iterations": 3}}}
     faults = [
         fault
-        for fault in describe_faults("deblur", TASKS["deblur"], {"train": train})
+        for fault in describe_faults("deblur", get_task("deblur").parameters, {"train": train})
         if "train" in fault
     ]
     assert faults == ["  deblur.train.network.dmphn.iterations = 3: Extra inputs are not permitted"]

@@ -28,8 +28,8 @@ from idemnet.app.weights import describe_missing, describe_weights, name_curve
 from idemnet.errors import BadInputError
 from idemnet.inference.restorer import Restorer
 from idemnet.media.photo_files import to_eight_bits
+from idemnet.tasks import get_task
 
-VERBS = {"deblur": "Remove blur", "dehaze": "Remove haze", "derain": "Remove rain"}
 KEPT_SECONDS = 3600
 INTRODUCTION = f"""
 <p class="over">idemnet</p>
@@ -94,8 +94,9 @@ class Page:
             elem_id="samples",
         )  # fmt: skip
         self.task = gr.Radio(
-            [(VERBS[task], task) for task in self.restorers], value=next(iter(self.restorers)),
-            label="Task", info=describe_missing(self.restorers), elem_id="task",
+            [(get_task(task).verb, task) for task in self.restorers],
+            value=next(iter(self.restorers)), label="Task",
+            info=describe_missing(self.restorers), elem_id="task",
         )  # fmt: skip
         self.passes = gr.Slider(
             1, 10, value=1, step=1, label="Passes", info="Restorations, one after the other.",

@@ -17,8 +17,8 @@ from idemnet.app.samples import make_samples
 from idemnet.errors import BadInputError
 from idemnet.inference.find_weights import find_weights
 from idemnet.inference.restorer import Restorer
-from idemnet.parameters.task import TASKS
 from idemnet.system.resources import TILES, keep_freed
+from idemnet.tasks import task_names
 
 HOST = "127.0.0.1"
 
@@ -86,10 +86,10 @@ def load_restorers(weights: str | None = None) -> dict[str, Restorer]:
     if weights is not None:
         given = Restorer.load(weights)
         task = given.card["task"]
-        if task not in TASKS:
+        if task not in task_names():
             raise BadInputError(f"{weights}: the weights are for an unknown task, '{task}'")
         restorers[task] = given
-    for task in TASKS:
+    for task in task_names():
         if task not in restorers:
             with suppress(BadInputError):
                 own = Restorer.load(find_weights(task))

@@ -5,8 +5,8 @@ from html import escape
 from typing import Any
 
 from idemnet.inference.restorer import Restorer
-from idemnet.parameters.task import TASKS
 from idemnet.reporting.words import name_of, signed, words_of
+from idemnet.tasks import task_names
 
 
 def describe_weights(restorer: Restorer) -> str:
@@ -54,7 +54,7 @@ def _scores(card: Any) -> str:
 
 def describe_missing(there: Collection[str]) -> str | None:
     """Say how to get weights for the other tasks."""
-    missing = [task for task in TASKS if task not in there]
+    missing = [task for task in task_names() if task not in there]
     if not missing:
         return None
     return f"For {' or '.join(missing)}, train first: kedro run --pipeline=train_{missing[0]}"

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from idemnet.errors import BadInputError
+from idemnet.tasks import task_names
 
 if TYPE_CHECKING:
     from idemnet.inference.restorer import Restorer
 
 # Repeated here because their home would have to be imported, which takes too long for `--help`.
 PROTOCOLS = ("gopro", "realblur", "rgb", "griddehaze", "rain")
-TASKS = ("deblur", "dehaze", "derain")
 
 NAMED_WEIGHTS = "PATH|mlflow:NAME@ALIAS"
 
@@ -23,10 +23,10 @@ def restorer_options(command: Command) -> Command:
     """Ask which network."""
     task = click.option(
         "--task",
-        type=click.Choice(TASKS),
+        type=click.Choice(task_names()),
         default="deblur",
         show_default=True,
-        help="What to remove: blur, haze or rain.",
+        help="What to restore from.",
     )
     weights = click.option(
         "--weights",

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from idemnet.cli.options import PROTOCOLS, TASKS
+from idemnet.cli.options import PROTOCOLS
+from idemnet.tasks import task_names
 
 EXISTING = click.Path(exists=True, path_type=Path)
 
@@ -21,7 +22,9 @@ EXISTING = click.Path(exists=True, path_type=Path)
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the scores of each image.")
 @click.option("--each", is_flag=True, help="Print the scores of each image.")
-@click.option("--task", type=click.Choice(TASKS), help="Refuse a protocol that is not this task's.")
+@click.option(
+    "--task", type=click.Choice(task_names()), help="Refuse a protocol that is not this task's."
+)
 @click.option("--force", is_flag=True, help="Score by a protocol that is not the task's.")
 @click.option(
     "--crop-reference",

@@ -7,12 +7,12 @@ from itertools import groupby
 from pathlib import PurePosixPath
 
 from idemnet.datasets.folder import PublishedDataset
-from idemnet.fetch.layouts import Place, place_files
 from idemnet.imaging.image import FrameSequence, Image, Split
 from idemnet.media.frames import Video
 from idemnet.media.image_files import DepthFile, ImageFile
 from idemnet.media.preview import ImagePreview, contact_sheet
 from idemnet.steps.data import RawData
+from idemnet.steps.layouts import Place, place_files
 from idemnet.storage.manifest import Manifest
 
 

@@ -16,6 +16,7 @@ from idemnet.errors import BadInputError
 from idemnet.imaging import metrics
 from idemnet.imaging.alignment import align
 from idemnet.imaging.image import Image
+from idemnet.tasks import get_task
 
 HIGHEST_PSNR = 100.0
 """In dB. Two images that are the same have infinitely many, with which no mean could be taken and
@@ -26,13 +27,6 @@ Restored = NDArray[Any]
 
 Compare = Callable[[Restored, Collection[str]], dict[str, float]]
 """Scores a restored image by the measures that are wanted; PSNR is always among them."""
-
-FITTING: Mapping[str, tuple[str, ...]] = {
-    "deblur": ("gopro", "realblur", "rgb"),
-    "dehaze": ("rgb", "griddehaze"),
-    "derain": ("rain", "rgb"),
-}
-"""Protocols of each task, its usual one first; a task that is not here has only `rgb`."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +100,7 @@ def check_fits(protocol: str, task: str, forced: bool) -> None:
     Raises:
         BadInputError: If it does not fit and is not forced.
     """
-    fitting = FITTING.get(task, ("rgb",))
+    fitting = get_task(task).protocols
     if protocol in fitting or forced:
         return
     raise BadInputError(

@@ -10,7 +10,6 @@ from typing import Any
 from idemnet.errors import BadInputError
 from idemnet.fetch.archive import Archive, Member
 from idemnet.fetch.download import fetch
-from idemnet.fetch.layouts import Place, check_structure, place_files
 from idemnet.imaging.image import LazyImage, Split
 from idemnet.media.find import pictures_below
 from idemnet.media.frames import SUFFIXES as VIDEO_SUFFIXES
@@ -19,6 +18,7 @@ from idemnet.media.image_files import ImageFile, is_image, open_image
 from idemnet.media.photographs import PHOTOGRAPHS, OwnPhotograph
 from idemnet.parameters.source import SourceParameters, StructureParameters
 from idemnet.steps import versions
+from idemnet.steps.layouts import Place, check_structure, place_files
 from idemnet.steps.plan import Plan, Recipe, fingerprint
 from idemnet.storage.checksum import hash_file
 from idemnet.storage.executor import Job

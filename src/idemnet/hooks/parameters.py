@@ -11,7 +11,7 @@ from idemnet.errors import BadInputError
 from idemnet.parameters.base import Parameters
 from idemnet.parameters.source import SourceParameters
 from idemnet.parameters.study import STUDIES, StudyParameters
-from idemnet.parameters.task import TASKS
+from idemnet.tasks import all_tasks, get_task
 
 
 class ParameterHooks:
@@ -21,11 +21,11 @@ class ParameterHooks:
     def after_context_created(self, context: KedroContext) -> None:
         parameters = context.config_loader["parameters"]
         known: dict[str, type[Parameters]] = {
-            **TASKS,
+            **{name: task.parameters for name, task in all_tasks().items()},
             "study": StudyParameters,
             "realblur": SourceParameters,
         }
-        faults = [f"  {key}: is no task" for key in parameters if key not in known]
+        faults = [f"  {key}: unknown task" for key in parameters if key not in known]
         for name, group in known.items():
             faults += describe_faults(name, group, parameters.get(name, {}))
         faults = faults or describe_wrong_cells(parameters)
@@ -61,7 +61,7 @@ def describe_wrong_cells(parameters: dict[str, Any]) -> list[str]:
     study = StudyParameters.model_validate(parameters["study"])
     faults = []
     for name, chosen in study.studies.items():
-        task = TASKS[STUDIES[name]].model_validate(parameters[STUDIES[name]])
+        task = get_task(STUDIES[name]).parameters.model_validate(parameters[STUDIES[name]])
         for cell in chosen.cells:
             try:
                 study.training(name, cell, 0, task.train)

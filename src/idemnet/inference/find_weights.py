@@ -9,7 +9,6 @@ from pathlib import Path
 
 from idemnet.errors import BadInputError
 from idemnet.inference.weights import WEIGHTS
-from idemnet.parameters.task import TASKS
 
 MLFLOW = re.compile(r"mlflow:(?P<name>[^@]+)@(?P<alias>.+)")
 
@@ -20,11 +19,11 @@ def find_weights(name: str | Path) -> Path:
     Raises:
         BadInputError: If there is none.
     """
-    if str(name) in TASKS:
-        return _of_task(str(name))
     if match := MLFLOW.fullmatch(str(name)):
         return _of_mlflow(match["name"], match["alias"])
     path = Path(name).expanduser()
+    if str(name).isidentifier() and (_shipped(str(name)).is_file() or not path.exists()):
+        return _of_task(str(name))
     path = path / WEIGHTS if path.is_dir() else path
     if not path.is_file():
         raise BadInputError(f"{path}: not found; weights are a task, a path, or mlflow:NAME@ALIAS")
@@ -37,13 +36,17 @@ def find_starter(task: str) -> Path:
     Raises:
         BadInputError: If there are none.
     """
-    path = Path(str(files("idemnet"))) / "starter" / task / WEIGHTS
+    path = _shipped(task)
     if not path.is_file():
         raise BadInputError(
             f"there are no weights for '{task}' yet: train some with `kedro run "
             f"--pipeline=train_{task}`, or name others with --weights"
         )
     return path
+
+
+def _shipped(task: str) -> Path:
+    return Path(str(files("idemnet"))) / "starter" / task / WEIGHTS
 
 
 def _of_task(task: str) -> Path:

@@ -1,6 +1,5 @@
 """Parameters of a task: its groups, and what must hold between them."""
 
-from collections.abc import Mapping
 from typing import Self
 
 from pydantic import model_validator
@@ -10,7 +9,6 @@ from idemnet.parameters.crop import CropParameters
 from idemnet.parameters.evaluate import EvaluateParameters
 from idemnet.parameters.restore import RestoreParameters
 from idemnet.parameters.source import SourceParameters
-from idemnet.parameters.synthesize import BlurParameters, HazeParameters, RainParameters
 from idemnet.parameters.train import TrainParameters
 
 
@@ -40,34 +38,3 @@ class TaskParameters(Parameters):
                 f"source.builtin is {scene.height}x{scene.width}"
             )
         return self
-
-
-class DeblurParameters(TaskParameters):
-    synthesize: BlurParameters
-
-    @model_validator(mode="after")
-    def _built_in_scenes_are_long_enough(self) -> Self:
-        frames, synthesize = self.source.builtin.frames, self.synthesize
-        if self.source.kind != "builtin" or synthesize.windows != "centred":
-            return self
-        if frames < synthesize.levels[-1]:
-            raise ValueError(
-                f"source.builtin.frames = {frames} must be at least the widest level, "
-                f"{synthesize.levels[-1]}"
-            )
-        return self
-
-
-class DehazeParameters(TaskParameters):
-    synthesize: HazeParameters
-
-
-class DerainParameters(TaskParameters):
-    synthesize: RainParameters
-
-
-TASKS: Mapping[str, type[TaskParameters]] = {
-    "deblur": DeblurParameters,
-    "dehaze": DehazeParameters,
-    "derain": DerainParameters,
-}

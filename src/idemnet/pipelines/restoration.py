@@ -1,7 +1,5 @@
 """The one pipeline of every task: download -> synthesize -> crop -> train -> evaluate -> report."""
 
-from collections.abc import Callable, Mapping
-
 from kedro.pipeline import Pipeline, node
 
 from idemnet.pipelines.crop import crop
@@ -9,16 +7,8 @@ from idemnet.pipelines.download import download
 from idemnet.pipelines.evaluate import evaluate_for
 from idemnet.pipelines.report import record, report
 from idemnet.pipelines.restore import restore_for
-from idemnet.pipelines.synthesize import synthesize_blur, synthesize_haze, synthesize_rain
 from idemnet.pipelines.train import train_for
-from idemnet.steps.plan import Recipe
-
-SYNTHESIZE: Mapping[str, Callable[..., Recipe]] = {
-    "deblur": synthesize_blur,
-    "dehaze": synthesize_haze,
-    "derain": synthesize_rain,
-}
-"""What sets one task apart from another: how clean images are degraded."""
+from idemnet.tasks import get_task
 
 
 def create_restoring(task: str) -> Pipeline:
@@ -37,7 +27,7 @@ def create_pipeline(task: str) -> Pipeline:
     """Build a task's pipeline; each step is a node and a tag of the same name."""
     steps = [
         node(download, ["params:source", "sources"], "raw", name="download"),
-        node(SYNTHESIZE[task], ["raw", "params:synthesize"], "pairs", name="synthesize"),
+        node(get_task(task).synthesize, ["raw", "params:synthesize"], "pairs", name="synthesize"),
         node(crop, ["pairs", "params:crop"], "patches", name="crop"),
         node(
             train_for(task),

@@ -11,9 +11,9 @@ from idemnet.parameters.evaluate import EvaluateParameters
 from idemnet.parameters.study import StudyParameters
 from idemnet.parameters.train import TrainParameters
 from idemnet.pipelines.download import download
-from idemnet.pipelines.pairs import plan_ready_pairs
 from idemnet.steps import versions
 from idemnet.steps.data import Pairs, Patches, RawData
+from idemnet.steps.pairs import plan_ready_pairs
 from idemnet.steps.plan import Plan, Recipe, fingerprint
 from idemnet.steps.services import CheckpointStore, EvaluationStore, Tracker
 from idemnet.steps.study import StudyResults

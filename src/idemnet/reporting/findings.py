@@ -7,7 +7,7 @@ from typing import Any
 
 from idemnet.reporting.beside import OtherRun
 from idemnet.reporting.samples import ShownSample
-from idemnet.reporting.words import Words
+from idemnet.tasks.task import Words
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ class PaperTable:
     """What is wrong with figures shown in it."""
     unit: str = ""
     """Of all its figures, where the columns do not say."""
+    task: str = "deblur"
     same_as: tuple[tuple[str, str], ...] = (("gopro", "gopro"),)
     """Data sets and protocols whose figures may stand in the same row."""
 
@@ -239,6 +240,7 @@ DEHAZE = PaperTable(
             (f"the paper's, {WITH}", "36.64", "0.9851"),
         ),
     ),
+    task="dehaze",
     same_as=(),
 )
 
@@ -255,6 +257,7 @@ DERAIN = PaperTable(
         ),
     ),
     unit="PSNR in dB, SSIM",
+    task="derain",
     same_as=(),
 )
 
@@ -263,4 +266,4 @@ def paper_scores(task: str, protocol: str) -> PaperTable | None:
     """Give the paper's table of scores for a task."""
     if protocol == "realblur":
         return REALBLUR
-    return {"deblur": SCORES, "dehaze": DEHAZE, "derain": DERAIN}.get(task)
+    return next((table for table in (SCORES, DEHAZE, DERAIN) if table.task == task), None)

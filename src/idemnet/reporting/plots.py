@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from idemnet.reporting.tables import gain, source_of
-from idemnet.reporting.words import Words, signed
+from idemnet.reporting.words import signed
+from idemnet.tasks.task import Words
 
 GREY, BLUE, ORANGE, GREEN = "#6b6b6b", "#0072b2", "#d55e00", "#009e73"
 """From Okabe and Ito's palette, told apart by colour-blind people too; before, after, other."""

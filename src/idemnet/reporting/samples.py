@@ -9,8 +9,9 @@ from idemnet.imaging.image import Image
 from idemnet.reporting import pictures
 from idemnet.reporting.pictures import Window
 from idemnet.reporting.tables import ARROW, gain
-from idemnet.reporting.words import Words, signed
+from idemnet.reporting.words import signed
 from idemnet.steps.data import Sample
+from idemnet.tasks.task import Words
 
 MOST = 8
 """Samples on the page; more would make it heavy, and nobody looks at them all."""

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from idemnet.reporting.words import Words, count, name_of, signed
+from idemnet.reporting.words import count, name_of, signed
+from idemnet.tasks.task import Words
 
 ARROW = "\N{RIGHTWARDS ARROW}"
 BEFORE_AND_AFTER = ("PSNR before", "after", "gain, dB", "SSIM before", "after", "images")

@@ -1,8 +1,10 @@
 """The report in words: what the figures mean, said so that nobody needs to know what a dB is."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from idemnet.tasks import get_task, task_names
+from idemnet.tasks.task import Words
 
 IDENTITY = 0.1
 """A network that changes pixels by less than this (of 255) on average gives back its input."""
@@ -13,27 +15,11 @@ STABLE = 0.05
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 8: "eight", 10: "ten"}
 
 
-@dataclass(frozen=True)
-class Words:
-    """How a task calls itself and its images."""
-
-    title: str
-    degraded: str
-    clean: str
-    level: str = "strength"
-    """What a level counts."""
-
-
-TASKS: Mapping[str, Words] = {
-    "deblur": Words("Deblurring", "blurred", "sharp", "frames averaged"),
-    "dehaze": Words("Dehazing", "hazy", "clean"),
-    "derain": Words("Deraining", "rainy", "clean"),
-}
-
-
 def words_of(task: str) -> Words:
-    """Give a task's words; one that is not known here speaks of degraded and clean."""
-    return TASKS.get(task, Words(task, "degraded", "clean"))
+    """Return a task's words; weights of an unknown one are described as degraded and clean."""
+    if task in task_names():
+        return get_task(task).words
+    return Words(task, "degraded", "clean")
 
 
 def name_of(dataset: str) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from idemnet.errors import BadInputError
-from idemnet.fetch.layouts import Place, place_files
 from idemnet.imaging.blur import frames_averaged
 from idemnet.imaging.image import FrameSequence, Image, StoredImage
 from idemnet.steps.data import RawData
+from idemnet.steps.layouts import Place, place_files
 from idemnet.steps.plan import Plan
 from idemnet.storage.executor import Job
 

@@ -1,0 +1,69 @@
+"""Deraining: streaks of rain are drawn over clean frames."""
+
+from functools import partial
+
+import numpy as np
+
+from idemnet.imaging.image import Image
+from idemnet.imaging.rain import make_rainy
+from idemnet.parameters.synthesize import RainParameters
+from idemnet.parameters.task import TaskParameters
+from idemnet.steps import versions
+from idemnet.steps.data import RawData
+from idemnet.steps.pairs import Versions, plan_ready_pairs, plan_versions
+from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.tasks.task import Sample, Task, Words
+
+
+class DerainParameters(TaskParameters):
+    synthesize: RainParameters
+
+
+def synthesize_rain(raw: RawData, rain: RainParameters) -> Recipe:
+    """Let it rain on frames of each sequence; a data set of pairs passes through, checked.
+
+    Raises:
+        BadInputError: If a pair does not fit.
+    """
+    identity = fingerprint("synthesize rain", versions.SYNTHESIZE["derain"], rain, raw.fingerprint)
+    if not raw.sequences:
+        return Recipe(identity, partial(plan_ready_pairs, raw))
+    return Recipe(identity, partial(_plan_rain, raw, rain))
+
+
+def _plan_rain(raw: RawData, rain: RainParameters) -> Plan:
+    return plan_versions(
+        Versions(
+            sequence=sequence,
+            frames=_every(rain.stride, len(sequence.frames)),
+            word="rainy",
+            levels=rain.levels,
+            seed=rain.seed,
+            degrade=partial(_rainy, rain),
+        )
+        for sequence in raw.sequences
+    )
+
+
+def _rainy(rain: RainParameters, clean: Image, strength: float, rng: np.random.Generator) -> Image:
+    return make_rainy(clean, rain, strength, rng)
+
+
+def _every(stride: int, length: int) -> tuple[int, ...]:
+    """Choose the middles of runs of `stride` frames; of a shorter sequence, its middle."""
+    return tuple(range(stride // 2, length, stride)) or (length // 2,)
+
+
+def add_rain(image: Image) -> Image:
+    return make_rainy(image, RainParameters(), 0.4, np.random.default_rng(0))
+
+
+TASK = Task(
+    name="derain",
+    verb="Remove rain",
+    words=Words("Deraining", "rainy", "clean"),
+    parameters=DerainParameters,
+    synthesize=synthesize_rain,
+    protocols=("rain", "rgb"),
+    samples=(Sample("chelsea", "rainy cat", add_rain),),
+)
