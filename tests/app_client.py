@@ -32,6 +32,9 @@ class AppClient:
             one["props"].get("elem_id"): one["props"].get("value") for one in config["components"]
         }
         """What elements hold when the page is opened, by name."""
+        self.choices = {
+            one["props"].get("elem_id"): one["props"].get("choices") for one in config["components"]
+        }
         self.events = {
             (named.get(target), event): dependency["id"]
             for dependency in config["dependencies"]

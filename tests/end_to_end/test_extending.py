@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image as PillowImage
 
+from ..app_client import serve_app
 from ..conftest import REPOSITORY, SCENES, SMALL
 
 EXAMPLES = re.split(r"^## ", (REPOSITORY / "docs/extending.md").read_text(), flags=re.MULTILINE)[1:]
@@ -23,7 +24,7 @@ def apply(project, title):
 
 @pytest.mark.slow
 def test_a_new_task(project, monkeypatch):
-    train, restore = apply(project, "A new task")
+    train, restore, app = apply(project, "A new task")
     small = {
         **SMALL["deblur"],
         "source": {"builtin": SCENES},
@@ -34,12 +35,17 @@ def test_a_new_task(project, monkeypatch):
     project.run(*train)
     report = project.folder / "data/08_reporting/denoise/builtin"
     assert json.loads((report / "metrics.json").read_text())["task"] == "denoise"
-    assert (report / "report.html").is_file()
+    assert "noisy" in (report / "report.html").read_text()
     grainy = np.random.default_rng(0).integers(0, 256, (20, 30, 3), np.uint8)
     PillowImage.fromarray(grainy).save(project.folder / "grainy.png")
     monkeypatch.setenv("PYTHONPATH", str(project.folder / "src"))  # not what is installed
+    assert "denoise" in project.run("idemnet", "restore", "--help").stdout
     project.run(*restore)
     assert (project.folder / "grainy_restored.png").is_file()
+    with serve_app(project.folder, *app[2:]) as page:
+        shown = [name for _, name in page.choices["task"]]
+        assert "denoise" in shown
+        assert "noisy cat" in json.dumps(page.shown["samples"])
 
 
 def test_a_new_network(project):

@@ -16,6 +16,8 @@ from idemnet.storage.atomic import leads_out
 from idemnet.storage.manifest import Manifest, is_published, read_manifest
 
 Handle = TypeVar("Handle")
+BUILT_IN = "builtin"
+"""Data set of a task for which no other is named."""
 
 
 class Folder(AbstractDataset[Any, Any]):
@@ -81,7 +83,7 @@ def dataset_folder(filepath: str, dataset: Mapping[str, str]) -> Path:
         BadInputError: If the data set's name leads out of the task's folder.
     """
     folder = Path(filepath)
-    name = dataset[folder.name]
+    name = dataset.get(folder.name, BUILT_IN)
     if leads_out(name) or not name.strip("./"):
         raise BadInputError(f"dataset.{folder.name} = {name!r}: leads out of {folder}")
     return folder / name

@@ -35,7 +35,7 @@ class TrackerDataset(AbstractDataset[NoReturn, Tracker]):
         """
         folder = dataset_folder(filepath, dataset)
         task = Path(filepath).name
-        self._tracker = Tracker(folder, task, dataset[task], uri, experiment)
+        self._tracker = Tracker(folder, task, folder.name, uri, experiment)
         self.metadata = metadata
 
     def load(self) -> Tracker:
