@@ -6,7 +6,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from idemnet.cli.main import main
+from idemnet.commands.main import main
 from idemnet.tracking.journal import Journal
 
 
@@ -23,7 +23,7 @@ def replay(root):
 
 def test_help_does_not_wait_for_imports():
     code = (
-        "import sys\nfrom idemnet.cli.main import main\n"
+        "import sys\nfrom idemnet.commands.main import main\n"
         "main(['--help'], standalone_mode=False)\n"
         "print(sorted({'kedro', 'mlflow', 'numpy', 'torch'} & sys.modules.keys()))"
     )

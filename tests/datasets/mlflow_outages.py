@@ -16,7 +16,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from idemnet.cli.main import main
+from idemnet.commands.main import main
 from idemnet.tracking.journal import Journal, read_journal
 from idemnet.tracking.store import Uploader
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from idemnet.cli.main import main
+from idemnet.commands.main import main
 from idemnet.errors import BadInputError
 from idemnet.inference.import_weights import import_dmphn
 from idemnet.inference.weights import read_weights

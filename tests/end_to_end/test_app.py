@@ -15,7 +15,7 @@ from PIL import Image as PillowImage
 from idemnet import Restorer
 from idemnet.app.restoring import show_difference
 from idemnet.app.serve import find_address
-from idemnet.cli.main import main
+from idemnet.commands.main import main
 from idemnet.errors import BadInputError
 from idemnet.inference.weights import TrainedModel, write_weights
 from idemnet.media.image_files import encode_png, png_chunk
@@ -341,7 +341,7 @@ def test_an_address_of_another_computer_is_rejected():
 
 
 def test_it_says_what_is_missing(monkeypatch):
-    monkeypatch.setattr("idemnet.cli.app.find_spec", lambda _: None)
+    monkeypatch.setattr("idemnet.commands.app.find_spec", lambda _: None)
     result = CliRunner().invoke(main, ["app"])
     assert (result.exit_code, result.stderr) == (
         2,

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from PIL import Image
 
 from idemnet import Restorer
-from idemnet.cli.main import main
+from idemnet.commands.main import main
 from idemnet.errors import BadInputError
 from idemnet.inference import export as exporting
 from idemnet.inference.export import compare, export_network

@@ -341,7 +341,7 @@ def test_how_far_a_picture_is_can_be_read_in_a_log(project):
     """Of its tiles, as lines where there is no terminal; here without a pause between them."""
     picture(project.folder / "large.png", size=(600, 700))
     now = "from idemnet.system import progress; progress.SECONDS_BETWEEN_LINES = 0"
-    start = "from idemnet.cli.main import main; main()"
+    start = "from idemnet.commands.main import main; main()"
     command = [sys.executable, "-c", f"{now}; {start}", "restore", "large.png"]
     lines = project.run(*command).stderr.splitlines()
     tiles = [re.fullmatch(r"restore large\.png, tile (\d) of (\d): ([01]) of 1, (.+)", line)

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 from skimage import metrics as oracle
 
-from idemnet.cli import options
+from idemnet.commands import options
 from idemnet.errors import BadInputError
 from idemnet.evaluation.protocols import (
     HIGHEST_PSNR,

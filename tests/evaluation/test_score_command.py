@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from idemnet.cli.main import main
+from idemnet.commands.main import main
 from idemnet.evaluation.parallel import map_in_threads
 
 from ..conftest import BIN, environment

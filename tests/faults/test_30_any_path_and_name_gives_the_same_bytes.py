@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image as PillowImage
 
-from idemnet.cli.main import main
+from idemnet.commands.main import main
 from idemnet.datasets.patches import PatchesDataset
 from idemnet.media.image_files import write_image
 from idemnet.parameters.crop import CropParameters

@@ -7,7 +7,7 @@ import shutil
 import pytest
 from click.testing import CliRunner
 
-from idemnet.cli.main import main
+from idemnet.commands.main import main
 from idemnet.tracking.uri import explain
 
 from ..datasets.downloads import DATA, HALF, get, names, refused

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import click
 
-from idemnet.cli.options import NAMED_WEIGHTS
+from idemnet.commands.options import NAMED_WEIGHTS
 from idemnet.errors import BadInputError
 
 

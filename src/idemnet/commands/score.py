@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from idemnet.cli.options import PROTOCOLS
+from idemnet.commands.options import PROTOCOLS
 from idemnet.tasks import task_names
 
 EXISTING = click.Path(exists=True, path_type=Path)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from idemnet.cli.options import load_restorer, restorer_options
+from idemnet.commands.options import load_restorer, restorer_options
 from idemnet.errors import BadInputError
 
 if TYPE_CHECKING:

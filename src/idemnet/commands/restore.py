@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from idemnet.cli.options import load_restorer, restorer_options
+from idemnet.commands.options import load_restorer, restorer_options
 
 
 @click.command()

@@ -3,13 +3,13 @@
 import click
 
 from idemnet import __version__
-from idemnet.cli.app import app
-from idemnet.cli.compare import compare
-from idemnet.cli.export import export
-from idemnet.cli.restore import restore
-from idemnet.cli.score import score
-from idemnet.cli.track import track
-from idemnet.cli.weights import weights
+from idemnet.commands.app import app
+from idemnet.commands.compare import compare
+from idemnet.commands.export import export
+from idemnet.commands.restore import restore
+from idemnet.commands.score import score
+from idemnet.commands.track import track
+from idemnet.commands.weights import weights
 from idemnet.errors import BadInputError
 
 
