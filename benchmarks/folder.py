@@ -24,8 +24,9 @@ from idemnet.inference.restore_files import restore_files
 from idemnet.inference.targets import Errand, plan_errands
 from idemnet.inference.tiling import TileDone, ignore_tiles
 from idemnet.media.image_files import write_image
-from idemnet.media.photo_files import PhotoFile, encode_photo
 from idemnet.media.photographs import PHOTOGRAPHS
+from idemnet.media.read_photo import PhotoFile
+from idemnet.media.write_photo import encode_photo
 from idemnet.parameters.source import SceneParameters
 from idemnet.storage.atomic import write_whole
 from idemnet.system.resources import TILES, keep_freed

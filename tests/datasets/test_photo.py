@@ -15,7 +15,8 @@ from PIL import Image as PillowImage
 
 from idemnet.errors import BadInputError
 from idemnet.media.image_files import register_heif
-from idemnet.media.photo_files import PhotoFile, decode_photo, encode_photo, result_name
+from idemnet.media.read_photo import PhotoFile, decode_photo
+from idemnet.media.write_photo import encode_photo, result_name
 
 RNG = np.random.default_rng(0)
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()

@@ -56,7 +56,7 @@ def test_a_changed_byte_of_a_patch_is_noticed_when_training_asks_for_patches(pre
 
 
 def test_pillow_is_not_told_to_accept_what_is_cut():
-    import idemnet.media.photo_files  # noqa: F401  # whatever is imported
+    import idemnet.media.read_photo  # noqa: F401  # whatever is imported
 
     assert PillowImageFile.LOAD_TRUNCATED_IMAGES is False
 

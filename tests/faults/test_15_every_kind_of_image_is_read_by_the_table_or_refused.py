@@ -10,7 +10,7 @@ from PIL import Image as PillowImage
 
 from idemnet.errors import BadInputError
 from idemnet.media.image_files import ImageFile, decode_image, encode_png, register_heif
-from idemnet.media.photo_files import decode_photo
+from idemnet.media.read_photo import decode_photo
 
 from ..datasets.test_images import saved
 

@@ -16,8 +16,8 @@ from idemnet.errors import BadInputError
 from idemnet.inference.tiling import FADE, restore_in_tiles
 from idemnet.inference.weights import TrainedModel, write_weights
 from idemnet.media.image_files import MAX_PIXELS, PNG_START, png_chunk, register_heif
-from idemnet.media.photo_files import decode_photo
 from idemnet.media.photographs import PHOTOGRAPHS
+from idemnet.media.read_photo import decode_photo
 from idemnet.models import MODELS
 
 SIDE = 13_500
@@ -25,7 +25,7 @@ BOMB = """
 import sys
 from pathlib import Path
 from idemnet.media.image_files import ImageFile, register_heif
-from idemnet.media.photo_files import PhotoFile
+from idemnet.media.read_photo import PhotoFile
 from idemnet.system.resources import peak_memory
 path = Path(sys.argv[1])
 register_heif()

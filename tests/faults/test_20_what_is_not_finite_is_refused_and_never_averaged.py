@@ -13,7 +13,7 @@ from idemnet.errors import BadInputError
 from idemnet.evaluation.protocols import PROTOCOLS, mean_scores
 from idemnet.inference.restore import restore
 from idemnet.media.image_files import decode_image
-from idemnet.media.photo_files import decode_photo
+from idemnet.media.read_photo import decode_photo
 from idemnet.models import MODELS
 from idemnet.parameters.restore import RestoreParameters
 from idemnet.steps.data import Patches

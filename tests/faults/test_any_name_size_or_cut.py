@@ -18,7 +18,8 @@ from idemnet.fetch.address import Address
 from idemnet.hooks.parameters import describe_faults
 from idemnet.imaging.blur import find_centres
 from idemnet.media.photo import Metadata, Photo
-from idemnet.media.photo_files import decode_photo, encode_photo
+from idemnet.media.read_photo import decode_photo
+from idemnet.media.write_photo import encode_photo
 from idemnet.parameters.synthesize import BlurParameters
 from idemnet.storage.atomic import place_inside, write_whole
 from idemnet.storage.executor import read_journal as read_jobs

@@ -18,7 +18,8 @@ from PIL import Image as PillowImage
 
 from idemnet.errors import BadInputError
 from idemnet.media.image_files import encode_png, png_chunk
-from idemnet.media.photo_files import decode_photo, encode_photo
+from idemnet.media.read_photo import decode_photo
+from idemnet.media.write_photo import encode_photo
 
 from ..app_client import serve_app
 from ..conftest import environment
@@ -26,7 +27,7 @@ from ..conftest import environment
 PICTURE = encode_png(np.random.default_rng(0).integers(0, 256, (20, 24, 3), np.uint8))
 PEAK = """
 import sys
-from idemnet.media.photo_files import decode_photo
+from idemnet.media.read_photo import decode_photo
 from idemnet.errors import BadInputError
 from idemnet.system.resources import peak_memory
 data = open(sys.argv[1], "rb").read()

@@ -27,7 +27,7 @@ from idemnet.app.samples import Sample, credit
 from idemnet.app.weights import describe_missing, describe_weights, name_curve
 from idemnet.errors import BadInputError
 from idemnet.inference.restorer import Restorer
-from idemnet.media.photo_files import to_eight_bits
+from idemnet.media.write_photo import to_eight_bits
 from idemnet.tasks import get_task
 
 KEPT_SECONDS = 3600

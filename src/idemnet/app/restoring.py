@@ -14,7 +14,8 @@ from idemnet.imaging.metrics import mean_change
 from idemnet.inference.restorer import Restorer
 from idemnet.media.image_files import encode_png, open_image
 from idemnet.media.photo import Photo
-from idemnet.media.photo_files import decode_photo, encode_photo, result_name, to_eight_bits
+from idemnet.media.read_photo import decode_photo
+from idemnet.media.write_photo import encode_photo, result_name, to_eight_bits
 from idemnet.reporting.pictures import RUNGS, shrink, to_webp
 
 MAX_MEGABYTES = 64

@@ -8,8 +8,9 @@ from idemnet.datasets.raw import image_files
 from idemnet.media.find import pictures_below
 from idemnet.media.image_files import PHOTO_FORMATS
 from idemnet.media.photo import Inbox, Photo
-from idemnet.media.photo_files import PhotoFile, encode_photo, result_name
 from idemnet.media.preview import ImagePreview, contact_sheet
+from idemnet.media.read_photo import PhotoFile
+from idemnet.media.write_photo import encode_photo, result_name
 from idemnet.steps.plan import Recipe
 from idemnet.steps.publish import publish
 from idemnet.storage.atomic import place_inside, shown, write_whole

@@ -13,7 +13,7 @@ from idemnet.imaging.difference import difference
 from idemnet.imaging.metrics import mean_change, sharpness
 from idemnet.inference.results import EXPLANATION
 from idemnet.media.image_files import encode_png
-from idemnet.media.photo_files import to_eight_bits
+from idemnet.media.write_photo import to_eight_bits
 from idemnet.storage.atomic import write_whole
 
 ALMOST_NOTHING = 0.25

@@ -16,7 +16,8 @@ from idemnet.inference.targets import Errand
 from idemnet.inference.tiling import TileDone
 from idemnet.inference.video import count_frames, restore_clip
 from idemnet.media.photo import Photo
-from idemnet.media.photo_files import PhotoFile, encode_photo
+from idemnet.media.read_photo import PhotoFile
+from idemnet.media.write_photo import encode_photo
 from idemnet.storage.atomic import some, write_whole
 from idemnet.system.progress import Advance, count_items
 

@@ -123,7 +123,8 @@ class Restorer:
         )
 
     def _restore_path(self, path: Path) -> PillowImage.Image:
-        from idemnet.media.photo_files import PhotoFile, to_pillow  # noqa: PLC0415  # needs OpenCV
+        from idemnet.media.read_photo import PhotoFile  # noqa: PLC0415  # needs OpenCV
+        from idemnet.media.write_photo import to_pillow  # noqa: PLC0415  # needs OpenCV
 
         try:
             photo = PhotoFile(path.expanduser(), self.how.memory)()

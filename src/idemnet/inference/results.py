@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from idemnet.media.photo_files import RESULT_SUFFIXES
+from idemnet.media.write_photo import RESULT_SUFFIXES
 
 RESTORED, EXPLAINED = "_restored", "_explained"
 EXPLANATION = "explanation.json"

@@ -10,7 +10,7 @@ from pathlib import Path
 from idemnet.errors import BadInputError
 from idemnet.inference.results import RESTORED, Results
 from idemnet.media.image_files import PHOTO_FORMATS
-from idemnet.media.photo_files import RESULT_SUFFIXES, WRITTEN_FORMATS, result_name
+from idemnet.media.write_photo import RESULT_SUFFIXES, WRITTEN_FORMATS, result_name
 from idemnet.storage.atomic import some
 
 VIDEOS = (".mp4", ".mov", ".mkv", ".webm")

@@ -30,7 +30,8 @@ from idemnet.media.image_files import (
     png_chunk,
     register_heif,
 )
-from idemnet.media.photo_files import decode_photo, encode_photo, result_name
+from idemnet.media.read_photo import decode_photo
+from idemnet.media.write_photo import encode_photo, result_name
 from idemnet.models import MODELS
 
 from ...datasets.test_photo import cmyk_profile
