@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from idemnet.evaluation.metrics import summarise
+from idemnet.imaging.difference import difference
 from idemnet.reporting import pictures
 from idemnet.reporting import report as assembly
 from idemnet.reporting.paper import SCORES
@@ -269,10 +270,10 @@ def test_best_and_worst_patch_are_where_the_error_fell_and_rose_most():
 def test_a_difference_is_magnified_until_it_can_be_seen():
     before = np.full((8, 8, 3), 100, np.uint8)
     after = before + np.uint8(3)
-    shown, times = pictures.difference(before, after)
+    shown, times = difference(before, after)
     assert times == 32
     assert (shown == 128 + 3 * 32).all()
-    assert pictures.difference(before, before) == (pytest.approx(np.full((8, 8, 3), 128)), 64)
+    assert difference(before, before) == (pytest.approx(np.full((8, 8, 3), 128)), 64)
 
 
 def test_crops_are_exact_and_red_stays_red():

@@ -30,6 +30,7 @@ def test_patches_are_read_into_memory_only_where_that_leaves_half_of_it(stored, 
     assert isinstance(stored.array, np.memmap) == (free < 1000)
 
 
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a single core
 def test_what_is_read_from_disk_is_fetched_ahead(tmp_path):
     class OnDisk(RandomPatches):
         fits_in_memory = False
