@@ -214,7 +214,7 @@ class Page:
         return repeating.show(curves, name_middle(picture))
 
     def _serve(self, path: Path) -> str:
-        """Have gradio serve a file, and delete it with the others; return its address."""
+        """Let gradio serve a file, and delete it with the others; return its address."""
         served = self.before_after.move_resource_to_block_cache(path)
         return f"gradio_api/file={quote(str(served))}"
 

@@ -72,7 +72,7 @@ def middle(picture: Image) -> Image:
 
 
 def name_middle(picture: Image) -> str:
-    """Say in words which part of a picture `middle` cuts out."""
+    """Describe which part of a picture `middle` cuts out."""
     part = middle(picture)
     if part.shape == picture.shape:
         return "on the whole picture"

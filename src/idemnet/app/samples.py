@@ -36,6 +36,6 @@ def photograph(name: str) -> Photograph:
 
 
 def credit() -> str:
-    """Say whose photographs they are, as their licences ask for."""
+    """Return whose photographs they are, as their licences ask for."""
     used = (photograph(name) for name in ("chelsea", "china"))
     return "; ".join(f"{one.name} by {one.author} ({one.licence})" for one in used)

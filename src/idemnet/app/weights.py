@@ -10,7 +10,7 @@ from idemnet.tasks import task_names
 
 
 def describe_weights(restorer: Restorer) -> str:
-    """Say which weights are in use, in the words of their card."""
+    """Describe the weights in use, in the words of their card."""
     card = restorer.card
     dataset = card.get("dataset")
     facts = {
@@ -53,7 +53,7 @@ def _scores(card: Any) -> str:
 
 
 def describe_missing(there: Collection[str]) -> str | None:
-    """Say how to get weights for the other tasks."""
+    """Describe how to get weights for the other tasks."""
     missing = [task for task in task_names() if task not in there]
     if not missing:
         return None

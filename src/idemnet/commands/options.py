@@ -20,7 +20,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def restorer_options(command: Command) -> Command:
-    """Ask which network."""
+    """Add the options that choose a network."""
     task = click.option(
         "--task",
         type=click.Choice(task_names()),

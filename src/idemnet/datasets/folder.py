@@ -77,7 +77,7 @@ class DatasetFolder(Folder):
 
 
 def dataset_folder(filepath: str, dataset: Mapping[str, str]) -> Path:
-    """Give the folder of a task's data set.
+    """Return the folder of a task's data set.
 
     Raises:
         BadInputError: If the data set's name leads out of the task's folder.

@@ -106,7 +106,7 @@ def _write_block(folder: Path, name: str, block: PatchBlock) -> list[list[Any]]:
 
 
 def _finish(folder: Path, items: Mapping[str, Any], plan: Plan) -> Mapping[str, FileEntry]:
-    """Give each array its header, write the indices, and hash both."""
+    """Write the header of each array and the indices, and hash both."""
     files: dict[str, FileEntry] = {}
     for split, length in plan.about["splits"].items():
         array = folder / split / PATCHES

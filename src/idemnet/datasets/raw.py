@@ -69,7 +69,7 @@ class RawDataset(PublishedDataset[RawData]):
 
 
 def image_files(manifest: Manifest) -> Mapping[str, ImageFile]:
-    """Give a handle for every file a manifest lists."""
+    """Return a handle for every file a manifest lists."""
     return {
         name: ImageFile(manifest.root / name, name, size, sha256)
         for name, (size, sha256) in manifest.files.items()

@@ -43,5 +43,5 @@ def write_files(folder: Path, _: str, files: Mapping[str, bytes]) -> Mapping[str
 
 
 def list_files(_: Path, items: Mapping[str, Any], __: Plan) -> Mapping[str, FileEntry]:
-    """Say which files were written."""
+    """Return the files that were written."""
     return {name: entry for files in items.values() for name, entry in files.items()}

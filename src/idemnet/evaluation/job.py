@@ -52,7 +52,7 @@ class EvaluationJob:
         return frozenset(spread(len(self.pairs), self.parameters.detailed_images))
 
     def make(self, wanted: Collection[str]) -> Iterator[tuple[str, Any]]:
-        """Give each wanted result when it is ready."""
+        """Yield each wanted result when it is ready."""
         model = self.network.build(self.device)
         if COST in wanted:  # alone on the machine, before all others
             torch.set_num_threads(cores())
@@ -76,12 +76,12 @@ class EvaluationJob:
             return measure(pair, restore, protocol, self.parameters, self.device, detailed=detailed)
 
     def _overlap(self, model: torch.nn.Module) -> int:
-        """Give what tiles share, measured only where there will be some."""
+        """Return what tiles share, measured only where there will be some."""
         whole = all(fits(pair.height, pair.width, self.parameters.tile) for pair in self.pairs)
         return 0 if whole else tile_overlap(model, self.parameters, self.device)
 
     def _restore(self, model: Any, overlap: int, turn: threading.Lock, image: Tensor) -> Tensor:
-        """Give every iteration's image, (N, 3, H, W)."""
+        """Return every iteration's image, (N, 3, H, W)."""
         tiled = partial(
             restore_in_tiles,
             lambda part: torch.cat(model.iterate(part)),

@@ -88,7 +88,7 @@ def _repeat_and_score(
 
 
 def repeat(restore: Restore, first: Tensor, parameters: EvaluateParameters) -> Iterator[Tensor]:
-    """Give the iterations of every pass; `first` is the first, each other restores the last."""
+    """Return the iterations of every pass; `first` is the first, each other restores the last."""
     images = first
     yield images
     for _ in range(1, parameters.passes):
@@ -126,7 +126,7 @@ def add_noise(image: Tensor, sigma: int, name: str) -> Tensor:
 def show(
     pair: Pair, restore: Restore, parameters: EvaluateParameters, device: str
 ) -> dict[str, Image]:
-    """Give the pictures of one test image: what came in, each iteration, and the last pass."""
+    """Return the pictures of one test image: what came in, each iteration, and the last pass."""
     degraded = to_tensor([pair.degraded()], device)
     first = restore(degraded)
     [last] = deque(repeat(restore, first, parameters), maxlen=1)

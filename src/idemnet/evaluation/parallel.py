@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 def map_in_threads(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
-    """Give the results in the items' order, each as soon as it and those before it are there."""
+    """Return the results in the items' order, each as soon as it and those before it are there."""
     before = cv2.getNumThreads()
     # Else every call would start threads of its own beside ours, more than there are cores.
     cv2.setNumThreads(1)

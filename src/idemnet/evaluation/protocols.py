@@ -46,7 +46,7 @@ class Protocol:
         return self.against(reference)(restored, self.measures)
 
     def against(self, reference: Image) -> Compare:
-        """Give a function that scores images by this reference, as many as there are.
+        """Return a function that scores images by this reference, as many as there are.
 
         It takes the measures that are wanted. Every score is finite, PSNR at most `HIGHEST_PSNR`.
 

@@ -31,7 +31,7 @@ class Figures:
         }
 
     def as_text(self, *, each: bool) -> str:
-        """Give a table, and what its figures mean."""
+        """Return a table, and what its figures mean."""
         count = len(self.scores)
         rows = [("", *self.protocol.measures)]
         if each:

@@ -33,7 +33,7 @@ class ScoredPair:
 def pair_by_stem(
     restored: Sequence[Named], reference: Sequence[Named]
 ) -> tuple[list[ScoredPair], list[str]]:
-    """Give the pairs in the order of their names, and a line about each image that is in none."""
+    """Return the pairs in the order of their names, and a line about each image that is in none."""
     ours, theirs = _by_stem(restored), _by_stem(reference)
     pairs, faults = [], []
     for stem in sorted(ours.keys() | theirs.keys()):

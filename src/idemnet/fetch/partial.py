@@ -100,7 +100,7 @@ class Partial:
         self.size += len(chunk)
 
     def publish(self, path: Path) -> None:
-        """Give the file its name. Its record comes first, so that a named file has one."""
+        """Rename the file to its name. Its record comes first, so that a named file has one."""
         os.fsync(self.body.fileno())
         Record(self.size, self.digest.hexdigest()).write(path, self.folder)
         (self.folder / "body").replace(path)
@@ -132,7 +132,7 @@ def sweep(folder: Path, name: str) -> None:
 
 
 def _orphans(folder: Path, name: str) -> Iterator[tuple[Path, io.FileIO]]:
-    """Give each partial that no living process holds, locked; the caller closes its bytes."""
+    """Return each partial that no living process holds, locked; the caller closes its bytes."""
     pattern = re.compile(re.escape(name) + r"\.\d+-[0-9a-f]+\.part")
     for path in sorted(path for path in folder.iterdir() if pattern.fullmatch(path.name)):
         with contextlib.suppress(OSError):

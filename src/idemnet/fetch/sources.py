@@ -161,14 +161,14 @@ def _list_files(folder: Path, is_wanted: Any) -> dict[str, os.stat_result]:
 
 
 def _goes_down(folder: Path) -> bool:
-    """Tell folders to look into from hidden ones, and from links that lead back up."""
+    """Return whether to look into a folder: not if it is hidden, or a link that leads back up."""
     hidden = folder.name.startswith(".")
     back = folder.is_symlink() and folder.parent.resolve().is_relative_to(folder.resolve())
     return not hidden and not back
 
 
 def _identity(files: Mapping[str, os.stat_result]) -> dict[str, Any]:
-    """Tell files used in place apart without reading them."""
+    """Identify files used in place without reading them."""
     return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in files.items()}
 
 

@@ -37,7 +37,7 @@ class _Session(requests.Session):
 
 
 def transfer(address: Address, partial: Partial, timeout: float) -> None:
-    """Ask for the bytes that are missing and append them.
+    """Request the bytes that are missing and append them.
 
     Raises:
         BrokenTransferError: If it is worth another try; what came is kept.
@@ -58,7 +58,7 @@ def transfer(address: Address, partial: Partial, timeout: float) -> None:
 
 @contextmanager
 def _plain_errors(partial: Partial, timeout: float) -> Iterator[None]:
-    """Say what broke; never in the words of requests, which quote the whole address."""
+    """Describe what broke; never in the words of requests, which quote the whole address."""
     try:
         yield
     except requests.exceptions.SSLError as error:

@@ -42,7 +42,7 @@ class ParameterHooks:
 
 
 def describe_faults(name: str, group: type[Parameters], parameters: dict[str, Any]) -> list[str]:
-    """Say of every wrong parameter its key, its value and the rule it breaks."""
+    """List every wrong parameter with its key, its value and the rule it breaks."""
     try:
         group.model_validate(parameters)
     except ValidationError as error:
@@ -57,7 +57,7 @@ def describe_faults(name: str, group: type[Parameters], parameters: dict[str, An
 
 
 def describe_wrong_cells(parameters: dict[str, Any]) -> list[str]:
-    """Say which cells of studies change a training to one that cannot be."""
+    """List the cells of studies that change a training to one that cannot be."""
     study = StudyParameters.model_validate(parameters["study"])
     faults = []
     for name, chosen in study.studies.items():

@@ -51,7 +51,7 @@ def _to_unit(image: Image) -> Values:
 
 
 def _gain(moving: Values, still: Values) -> float:
-    """Give the factor that brings one image nearest to the other."""
+    """Return the factor that brings one image nearest to the other."""
     energy = np.square(moving, dtype=np.float64).sum()
     if energy == 0:
         raise BadInputError("is black, and cannot be aligned with its reference")

@@ -7,13 +7,13 @@ from idemnet.imaging.image import Image
 
 
 def patch_positions(length: int, size: int, stride: int) -> list[int]:
-    """Give the starts of patches along one side; the last patch ends at the edge."""
+    """Return the starts of patches along one side; the last patch ends at the edge."""
     last = length - size
     return [*range(0, last, stride), last]
 
 
 def patch_grid(height: int, width: int, size: int, stride: int) -> list[tuple[int, int]]:
-    """Give the (top, left) of every patch, row by row."""
+    """Return the (top, left) of every patch, row by row."""
     return [
         (top, left)
         for top in patch_positions(height, size, stride)
@@ -27,6 +27,6 @@ def cut_patches(image: Image, grid: list[tuple[int, int]], size: int) -> NDArray
 
 
 def contrast(patches: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Give each patch's standard deviation of grey values, 0-255."""
+    """Return each patch's standard deviation of grey values, 0-255."""
     deviation: NDArray[np.float64] = patches.mean(axis=3).std(axis=(1, 2))
     return deviation

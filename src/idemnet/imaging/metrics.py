@@ -27,7 +27,7 @@ GAUSSIAN = cv2.getGaussianKernel(2 * RADIUS + 1, SIGMA)
 
 
 def _mixing() -> NDArray[np.float64]:
-    """Give what the Gaussian does along three channels that go on unchanged beyond both ends."""
+    """Return what the Gaussian does along three channels that go on unchanged beyond both ends."""
     mixing = np.zeros((3, 3))
     for channel in range(3):
         for offset in range(-RADIUS, RADIUS + 1):
@@ -50,7 +50,7 @@ def decibels(error: float, data_range: float) -> float:
 
 
 def mean_change(before: Values, after: Values) -> float:
-    """Give the mean absolute difference, in the units of the images."""
+    """Return the mean absolute difference, in the units of the images."""
     return float(cv2.absdiff(before, after).mean(dtype=np.float64))
 
 
@@ -75,7 +75,7 @@ def ssim(restored: Values, reference: Values, data_range: float = 255.0) -> floa
 
 
 def ssim_map(restored: Values, reference: Values, data_range: float = 255.0) -> Values:
-    """Give the SSIM of every window that fits: 5 pixels fewer on each side than the images."""
+    """Return the SSIM of every window that fits: 5 pixels fewer on each side than the images."""
     _check_size(reference, RADIUS)
     moments = _gaussian_moments(restored, reference, data_range)
     return _similarity(moments, data_range, data_range / 2)
@@ -104,7 +104,7 @@ class SimilarTo:
         self._shape = reference.shape
 
     def ssim(self, restored: Image) -> float:
-        """Give `ssim`."""
+        """Return `ssim`."""
         height, width = self._shape[:2]
         edge = slice(RADIUS, -RADIUS)
         total = 0.0
@@ -115,7 +115,7 @@ class SimilarTo:
         return float(total / (3 * (height - 2 * RADIUS) * (width - 2 * RADIUS)))
 
     def ssim_matlab(self, restored: Image) -> float:
-        """Give `ssim_matlab`."""
+        """Return `ssim_matlab`."""
         height, width = self._shape[:2]
         total = 0.0
         for top in range(0, height, BAND):
@@ -125,7 +125,7 @@ class SimilarTo:
         return float(total / (3 * height * width))
 
     def _moments(self, restored: Image, rows: slice) -> list[Values]:
-        """Give what `_gaussian_moments` does, for windows around these rows, border repeated."""
+        """Return what `_gaussian_moments` does, for windows around these rows, border repeated."""
         height = self._shape[0]
         first, last = max(rows.start - RADIUS, 0), min(rows.stop + RADIUS, height)
         above, below = first - rows.start + RADIUS, rows.stop + RADIUS - last
@@ -194,7 +194,7 @@ def _check_size(image: Values, radius: int) -> None:
 
 
 def _gaussian_moments(restored: Values, reference: Values, data_range: float) -> list[Values]:
-    """Give the Gaussian means of x, y, x^2 + y^2 and xy, of windows that fit, around mid-grey.
+    """Return the Gaussian means of x, y, x^2 + y^2 and xy, of windows that fit, around mid-grey.
 
     Around mid-grey, because float32 would lose small variances beside large squares.
     """

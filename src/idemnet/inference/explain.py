@@ -37,7 +37,7 @@ class Explanation:
     """What the picture of the difference is amplified by."""
 
     def sentence(self) -> str:
-        """Say it in a line."""
+        """Describe it in a line."""
         sharper = self.sharpness_after / max(self.sharpness_before, 1e-9) - 1
         figures = (
             f"sharpness {self.sharpness_before:.1f} -> {self.sharpness_after:.1f} ({sharper:+.0%})"

@@ -60,7 +60,7 @@ at most (DMPHN on squares of 4): pt2 takes no image that is padded to just one o
 
 @torch.no_grad()
 def compare(network: nn.Module, program: Program, sizes: list[tuple[int, int, int]]) -> float:
-    """Give the largest difference between what a network and a program restore.
+    """Return the largest difference between what a network and a program restore.
 
     Raises:
         BadInputError: If it is more than rounding.

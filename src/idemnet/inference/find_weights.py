@@ -14,7 +14,7 @@ MLFLOW = re.compile(r"mlflow:(?P<name>[^@]+)@(?P<alias>.+)")
 
 
 def find_weights(name: str | Path) -> Path:
-    """Give the path of a weights.safetensors.
+    """Return the path of a weights.safetensors.
 
     Raises:
         BadInputError: If there is none.
@@ -31,7 +31,7 @@ def find_weights(name: str | Path) -> Path:
 
 
 def find_starter(task: str) -> Path:
-    """Give the path of the weights that are shipped for a task.
+    """Return the path of the weights that are shipped for a task.
 
     Raises:
         BadInputError: If there are none.

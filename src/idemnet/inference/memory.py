@@ -30,7 +30,7 @@ def predict_memory(model: nn.Module, height: int, width: int) -> int:
 
 
 def count_alive(work: Callable[[], object]) -> int:
-    """Give the most bytes of tensors that some work makes and that are alive at the same time."""
+    """Return the most bytes of tensors that some work makes and that are alive at the same time."""
     storages = _Storages()
     with storages:
         work()
@@ -38,7 +38,7 @@ def count_alive(work: Callable[[], object]) -> int:
 
 
 def restoring_memory(model: nn.Module, height: int, width: int) -> int:
-    """Give the bytes that restoring one image of this size takes at most, beside the weights."""
+    """Return the bytes that restoring one image of this size takes at most, beside the weights."""
     return int(MARGIN * predict_memory(model, height, width)) + ONCE
 
 

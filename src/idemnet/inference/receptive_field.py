@@ -20,7 +20,7 @@ _overlaps: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
 
 
 def find_overlap(model: nn.Module, device: str) -> int:
-    """Give the pixels that tiles must share; measured once for each network."""
+    """Return the pixels that tiles must share; measured once for each network."""
     if model not in _overlaps:
         _overlaps[model] = 2 * measure_reach(model, device)
     return _overlaps[model]
@@ -28,7 +28,7 @@ def find_overlap(model: nn.Module, device: str) -> int:
 
 @torch.inference_mode()
 def measure_reach(model: nn.Module, device: str) -> int:
-    """Give the distance from a cut beyond which the result is that of the whole image."""
+    """Return the distance from a cut beyond which the result is that of the whole image."""
     images = _images().to(device)
     whole, part = model(images)[..., :FARTHEST], model(images[..., :FARTHEST])
     changed = torch.nonzero((whole - part).abs().amax(dim=(0, 1, 2)) > SEEN)

@@ -69,7 +69,7 @@ def restore_stepwise(
     device: str,
     tile_done: TileDone = ignore_tiles,
 ) -> list[Pixels]:
-    """Give the picture after each iteration of one restoration; the last one is the restored one.
+    """Return the picture after each iteration of one restoration; the last one is the restored one.
 
     Raises:
         BadInputError: If it cannot be done in the memory that is allowed.
@@ -92,7 +92,7 @@ def _run(
     *,
     tile_done: TileDone,
 ) -> list[Pixels]:
-    """Give the pictures that a network makes of one; no more than a band of tiles is computed."""
+    """Return the pictures that a network makes of one; no more than a band of tiles is computed."""
     height, width = pixels.shape[:2]
     scale = _white(pixels.dtype)
     if pixels.dtype.kind == "f" and not np.isfinite(pixels).all():
@@ -122,7 +122,7 @@ def _run(
 
 
 def _white(kind: np.dtype[Any]) -> float:
-    """Give the value that white has in this type."""
+    """Return the value that white has in this type."""
     return float(np.iinfo(kind).max) if kind.kind == "u" else 1.0
 
 
@@ -171,7 +171,7 @@ def _find_tile(
 
 
 def tile_overlap(model: nn.Module, how: TilingParameters, device: str) -> int:
-    """Give what tiles share: as asked, or as far as the network was found to see."""
+    """Return what tiles share: as asked, or as far as the network was found to see."""
     if how.tile_overlap is not None:
         return how.tile_overlap
     return min(find_overlap(model, device), how.tile // 2)

@@ -1,4 +1,4 @@
-"""Tell results of earlier runs of `idemnet restore` from pictures that people want restored.
+"""Distinguish results of earlier runs of `idemnet restore` from pictures that people want restored.
 
 A file is a result if its source still lies where its name says: NAME_restored beside NAME, and
 below FOLDER_restored the name that a file below FOLDER has. What a run with --output writes may
@@ -51,7 +51,7 @@ def _listed(folder: Path) -> frozenset[str]:
 
 
 def _has_source(place: Path) -> bool:
-    """Tell whether the file or a folder above it is called after one that lies beside it."""
+    """Return whether the file or a folder above it is called after one that lies beside it."""
     if place.stem.endswith(RESTORED):
         named = place.with_name(place.stem.removesuffix(RESTORED) + place.suffix)
         if any(source.is_file() for source in _sources(named)):

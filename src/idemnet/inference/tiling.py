@@ -88,12 +88,12 @@ def restored_bands(
 
 
 def fits(height: int, width: int, tile: int) -> bool:
-    """Say whether an image is no larger than a tile."""
+    """Return whether an image is no larger than a tile."""
     return height * width <= tile**2
 
 
 def tile_shape(height: int, width: int, tile: int, overlap: int) -> tuple[int, int]:
-    """Give the height and width, of no more than `tile` squared pixels, that share the least.
+    """Return the height and width, of no more than `tile` squared pixels, that share the least.
 
     Where that hardly differs, the smallest, which take the least memory.
 
@@ -121,7 +121,7 @@ def tile_shape(height: int, width: int, tile: int, overlap: int) -> tuple[int, i
 
 
 def _even(length: int, count: int, overlap: int) -> list[int]:
-    """Give the least lengths with which so many tiles cover everything: the last as long, or not.
+    """Return the least lengths with which so many tiles cover everything: the last as long, or not.
 
     Tiles start at squares, so equal ones would often share more than they must.
     """
@@ -140,7 +140,7 @@ def _covered(length: int, tile: int, overlap: int) -> int:
 
 
 def tile_starts(length: int, tile: int, overlap: int) -> list[int]:
-    """Say where tiles start; neighbours share at least `overlap`, and the last may be shorter.
+    """Return where tiles start; neighbours share at least `overlap`, and the last may be shorter.
 
     Networks halve images: they see the same in a tile as in the whole image only if it starts where
     all their squares of pixels start.
@@ -155,7 +155,7 @@ def tile_starts(length: int, tile: int, overlap: int) -> list[int]:
 
 
 def _fades(length: int, tile: int, overlap: int) -> list[tuple[int, Tensor]]:
-    """Give each tile's start along one axis and its weights there, which add up to 1 everywhere."""
+    """Return each tile's start along one axis and its weights, which add up to 1 everywhere."""
     fading = min(FADE, overlap)
     unseen = (overlap - fading) // 2
     fades = []

@@ -78,7 +78,7 @@ def count_frames(path: Path) -> int:
 
 @contextmanager
 def _naming(source: Path) -> Iterator[None]:
-    """Have errors of the decoder name the video."""
+    """Make errors of the decoder name the video."""
     try:
         yield
     except av.FFmpegError as error:
@@ -86,7 +86,7 @@ def _naming(source: Path) -> Iterator[None]:
 
 
 def name_loss(source: Path, target: Path) -> str:
-    """Say what of a video's pixels cannot be kept; nothing of one that cannot be read."""
+    """Return what of a video's pixels cannot be kept; nothing of one that cannot be read."""
     try:
         with av.open(str(source)) as container:
             came = _video_of(container, source).format

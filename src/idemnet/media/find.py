@@ -24,7 +24,7 @@ def find_pictures(path: Path) -> list[tuple[str, ImageFile]]:
 
 
 def pictures_below(folder: Path, *, also: Collection[str] = ()) -> list[Path]:
-    """Give every picture's path below a folder, in order; what is hidden is not meant.
+    """Return every picture's path below a folder, in order; what is hidden is not meant.
 
     Args:
         folder: Where to look.

@@ -66,13 +66,13 @@ TIFF_TILE, TIFF_TILE_PIXELS = (322, 323), 1024 * 1024
 
 
 def is_image(path: Path) -> bool:
-    """Tell by the name whether this is an image that people mean to be used."""
+    """Return whether, by its name, this is an image that people mean to be used."""
     return path.suffix.lower() in FORMATS and not path.name.startswith(".")
 
 
 @contextmanager
 def refusing_what_is_corrupt(name: str) -> Iterator[None]:
-    """Have whatever a decoder stumbles over end in one sentence: the bytes are anybody's."""
+    """Turn whatever a decoder raises into one clear error: the bytes are untrusted."""
     try:
         yield
     except (BadInputError, MemoryError):
@@ -82,7 +82,7 @@ def refusing_what_is_corrupt(name: str) -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """Say an error of a library's as part of a sentence."""
+    """Return the message of a library's error as part of a sentence."""
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
@@ -127,14 +127,14 @@ def open_image(file: BinaryIO, name: str, *, for_photo: bool = False) -> PillowI
 
 @cache
 def register_heif() -> None:
-    """Have Pillow read and write HEIF; what lies beside the picture in a file is not looked at."""
+    """Make Pillow read and write HEIF; what lies beside the picture in a file is not looked at."""
     from pillow_heif import register_heif_opener  # noqa: PLC0415
 
     register_heif_opener(thumbnails=False, depth_images=False, aux_images=False)
 
 
 def _has_deep_colour(image: PillowImage.Image, head: bytes) -> bool:
-    """Tell colours of which Pillow would silently keep only the upper eight bits."""
+    """Return whether Pillow would silently keep only the upper eight bits of its colours."""
     if image.format == "PNG":
         return tuple(head[24:]) in PNG_SIXTEEN_BITS_LOST
     return len(image.getbands()) > 1 and max(_tiff_tag(image, TIFF_BITS) or (8,)) > 8
@@ -170,7 +170,7 @@ def load_image(data: bytes, name: str, *, for_photo: bool = False) -> PillowImag
 
 
 def _is_cut(data: bytes, kind: str) -> bool:
-    """Ask the bytes for their end: without it, some formats decode without complaint."""
+    """Check that the end marker is there: without it, some formats decode without complaint."""
     match kind:
         case "PNG":
             return not data.endswith(PNG_END)

@@ -103,7 +103,7 @@ def refuse_too_large(path: Path, memory: int) -> None:
 
 
 def _sample_bits(image: PillowImage.Image, file: BinaryIO) -> int:
-    """Ask the file, since Pillow calls 16-bit colours what it calls those of 8 bits."""
+    """Read it from the file, since Pillow calls 16-bit colours what it calls those of 8 bits."""
     if isinstance(image, TiffImageFile):
         return int(image.tag_v2.get(258, (1,))[0])
     if image.format == "PNG":
@@ -169,7 +169,7 @@ def _av1_bits(data: bytes) -> int:
 
 
 def _has_other_colours(data: bytes) -> bool:
-    """Tell whether an AVIF says that its colours are not those of sRGB."""
+    """Return whether an AVIF says that its colours are not those of sRGB."""
     at = data.find(b"colrnclx")
     primaries, transfer = (int.from_bytes(data[at + n : at + n + 2], "big") for n in (8, 10))
     return at >= 0 and (primaries not in PLAIN_PRIMARIES or transfer in HDR_TRANSFERS)

@@ -102,7 +102,7 @@ def _gate(features: Tensor) -> Tensor:
 
 
 def shuffles(downscale: int) -> tuple[nn.Module, nn.Module]:
-    """Give what turns squares of so many pixels into channels, and what turns them back."""
+    """Return what turns squares of so many pixels into channels, and what turns them back."""
     if downscale == 1:
         return nn.Identity(), nn.Identity()
     return nn.PixelUnshuffle(downscale), nn.PixelShuffle(downscale)

@@ -113,7 +113,7 @@ class DMPHN(nn.Module):
         return self.iterate(image)[-1]
 
     def iterate(self, image: Tensor) -> list[Tensor]:
-        """Give the images after each stack; the last one is the restored image."""
+        """Return the images after each stack; the last one is the restored image."""
         height, width = image.shape[-2:]
         rows, columns = (4 * patches * self.downscale for patches in self.finest)
         current = self.unshuffle(pad_to_multiple(image, rows, columns)) - 0.5
@@ -185,7 +185,7 @@ DECODER_LAYERS = (
 
 
 def released_names(stack: int) -> dict[str, dict[str, str]]:
-    """Give for each released file which of its tensors is which of ours."""
+    """Return for each released file which of its tensors is which of ours."""
     parts: Mapping[str, tuple[Sequence[str], nn.Module]] = {
         "encoder": (ENCODER_LAYERS, Encoder(1, 1)),
         "decoder": (DECODER_LAYERS, Decoder(1, 1)),

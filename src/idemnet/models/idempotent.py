@@ -197,7 +197,7 @@ class IdempotentNet(nn.Module):
         return self.iterate(image)[-1]
 
     def iterate(self, image: Tensor) -> list[Tensor]:
-        """Give the images after each iteration; the last one is the restored image."""
+        """Return the images after each iteration; the last one is the restored image."""
         height, width = image.shape[-2:]
         current = self.unshuffle(pad_to_multiple(image, 4 * self.downscale))
         memory: Memory | None = None

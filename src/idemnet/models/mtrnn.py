@@ -93,7 +93,7 @@ class MTRNN(nn.Module):
         return self.iterate(image)[-1]
 
     def iterate(self, image: Tensor) -> list[Tensor]:
-        """Give the images after each iteration; the last one is the restored image."""
+        """Return the images after each iteration; the last one is the restored image."""
         height, width = image.shape[-2:]
         padded = pad_to_multiple(image, 4 * self.downscale)
         degraded = self.unshuffle(255 * (padded - self.mean))

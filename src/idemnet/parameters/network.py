@@ -17,7 +17,7 @@ class IdempotentParameters(Parameters):
     iterations: Annotated[int, Field(ge=1, le=64)] = 6
     """N: passes of the shared unit in one restoration."""
     feature_recurrence: bool = True
-    """Give the decoder's feature maps to the next iteration (eq. 4)."""
+    """Pass the decoder's feature maps to the next iteration (eq. 4)."""
     code_recurrence: bool = True
     """Remember the latent codes of earlier iterations (eq. 5)."""
     recurrence_tap: Literal["residual", "upsample"] = "residual"

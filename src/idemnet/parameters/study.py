@@ -86,14 +86,14 @@ class StudyParameters(Parameters):
         return self
 
     def training(self, study: str, cell: str, seed: int, task: TrainParameters) -> TrainParameters:
-        """Give a cell's training: its task's, with what the studies, this one and it change."""
+        """Return a cell's training: its task's, with what the studies, this one and it change."""
         settings = {**task.model_dump(mode="json"), "network": task.network.model_dump(mode="json")}
         for changes in (self.train, self.studies[study].train, self.cells[cell].train):
             settings = merge(settings, changes)
         return TrainParameters.model_validate({**settings, "seed": seed})
 
     def evaluation(self, study: str, task: EvaluateParameters) -> EvaluateParameters:
-        """Give the evaluation of a study's cells."""
+        """Return the evaluation of a study's cells."""
         settings = task.model_dump(mode="json")
         for changes in (self.evaluate, self.studies[study].evaluate):
             settings = merge(settings, changes)

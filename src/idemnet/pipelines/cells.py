@@ -94,7 +94,7 @@ class Study:
         return outcomes
 
     def _trainings(self) -> list[TrainingJob]:
-        """Give every training that trials ask for, once."""
+        """Return every training that trials ask for, once."""
         wanted = {
             (cell, trial.seed)
             for trial in self.trials

@@ -73,5 +73,5 @@ def _plan(
 
 
 def evaluate_for(task: str) -> Callable[..., Recipe]:
-    """Give the function of one task's node."""
+    """Return the function of one task's node."""
     return update_wrapper(partial(evaluate, task=task), evaluate)

@@ -50,7 +50,7 @@ class Restore:
 
 
 def restored_pairs(pairs: Pairs, trained: TrainedModel) -> Pairs:
-    """Give the test pairs, but with degraded images that a network has restored."""
+    """Return the test pairs, but with degraded images that a network has restored."""
     restored = partial(ChangedImage, change=Restore(Network.of(trained)))
     return replace(
         pairs,
@@ -66,7 +66,7 @@ def restored_pairs(pairs: Pairs, trained: TrainedModel) -> Pairs:
 
 
 def single_channel_pairs(pairs: Pairs) -> Pairs:
-    """Give the pairs as a camera with one channel would: three equal ones, their brightness."""
+    """Return the pairs as a camera with one channel would: three equal ones, their brightness."""
     grey = partial(ChangedImage, change=to_single_channel)
     return replace(
         pairs,
@@ -85,7 +85,7 @@ def to_single_channel(image: Image) -> Image:
 
 
 def one_sequence(pairs: Pairs, sequence: str) -> Pairs:
-    """Give the test pairs of one sequence, as which data sets of several name each of them."""
+    """Return the test pairs of one sequence, as which data sets of several name each of them."""
     return replace(
         pairs,
         fingerprint=fingerprint("sequence", versions.STUDY_INPUTS, pairs.fingerprint, sequence),

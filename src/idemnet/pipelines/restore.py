@@ -28,7 +28,7 @@ class RestoreJob:
     device: str
 
     def make(self, wanted: Collection[str]) -> Iterator[tuple[str, Photo]]:
-        """Give each picture when it is ready."""
+        """Yield each picture when it is ready."""
         from idemnet.inference.restore import restore  # noqa: PLC0415
 
         model = self.network.build(self.device)
@@ -64,5 +64,5 @@ def restore_inbox(
 
 
 def restore_for(task: str) -> Callable[..., Recipe]:
-    """Give the function of one task's node."""
+    """Return the function of one task's node."""
     return update_wrapper(partial(restore_inbox, task=task), restore_inbox)

@@ -61,6 +61,6 @@ def join(
 
 
 def train_for(task: str) -> Callable[..., TrainedModel]:
-    """Give the function of one task's node."""
+    """Return the function of one task's node."""
     # Kedro reads the types of the parameters from the wrapped function.
     return update_wrapper(partial(train, task=task), train)

@@ -33,7 +33,7 @@ class OtherRun:
 
 
 def is_constrained(settings: Flat) -> bool:
-    """Tell whether a training asked its passes to agree; of imported weights nothing is known."""
+    """Return whether a training asked its passes to agree; of imported weights nothing is known."""
     times, weight = settings.get("train.times", 1), settings.get("train.idempotence_weight", 0)
     return bool(times > 1 and weight > 0)
 
@@ -64,7 +64,7 @@ def choose_other(
 
 
 def missing_run(settings: Flat, task: str, dataset: str) -> tuple[str, str]:
-    """Say which run is not there to compare with, and the command that makes it."""
+    """Name the run that is missing for a comparison, and the command that makes it."""
     constrained = is_constrained(settings)
     times, weight = ("1", "0") if constrained else ("2", "0.1")
     environment = " --env=paper" if dataset == "gopro" else ""
@@ -84,7 +84,7 @@ def may_stand_beside(paper: PaperTable, metrics: Mapping[str, Any]) -> bool:
 
 
 def beside(ours: Table, paper: PaperTable, metrics: Mapping[str, Any]) -> list[Table]:
-    """Give one table if rows may be compared, else two that say what each was measured on."""
+    """Return one table if rows may be compared, else two that say what each was measured on."""
     if not may_stand_beside(paper, metrics):
         return [ours, Table(paper.table.head, paper.table.rows, paper.caption)]
     caption = f"{ours.caption}. {paper.caption}."

@@ -25,14 +25,14 @@ MUST_AGREE = ("task", "dataset", "protocol")
 
 
 def warn(runs: Sequence[TrackedRun]) -> str | None:
-    """Say why the figures do not compare, where they do not."""
+    """Explain why scores do not compare, where they do not."""
     said = {tag: {run.tags[tag] for run in runs if tag in run.tags} for tag in MUST_AGREE}
     apart = [tag for tag, values in said.items() if len(values) > 1]
     return f"these figures do not compare: the runs differ in {', '.join(apart)}" if apart else None
 
 
 def tabulate(runs: Sequence[TrackedRun]) -> list[list[str]]:
-    """Give a table, runs as columns: figures first, then the parameters in which they differ."""
+    """Return a table, runs as columns: figures first, then the parameters in which they differ."""
     table = [["", *(run.name for run in runs)]]
     table += [[tag, *(run.tags.get(tag, "-") for run in runs)] for tag in MUST_AGREE]
     for title, (name, form) in ROWS.items():

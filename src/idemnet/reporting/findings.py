@@ -29,7 +29,7 @@ class Findings:
     samples_kept: int
 
     def plot(self, name: str) -> str | None:
-        """Give a plot as a data URI, if it was drawn."""
+        """Return a plot as a data URI, if it was drawn."""
         content = self.plots.get(f"plots/{name}.svg")
         if content is None:
             return None

@@ -21,7 +21,7 @@ class HeadlineFigure:
 
 
 def render_page(found: Findings) -> str:
-    """Give the page of a report."""
+    """Return the page of a report."""
     metrics = found.metrics
     return fill(
         "report.html.j2",
@@ -39,7 +39,7 @@ def render_page(found: Findings) -> str:
 
 
 def notice(metrics: Mapping[str, Any]) -> str:
-    """Say what the figures must not be taken for; nothing if they are what the paper measured."""
+    """Return what the scores must not be taken for; nothing if they are what the paper measured."""
     if metrics["dataset"] == "builtin":
         return (
             "These are figures of the built-in scenes, rendered for trying things out, not of "

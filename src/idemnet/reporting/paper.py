@@ -263,7 +263,7 @@ DERAIN = PaperTable(
 
 
 def paper_scores(task: str, protocol: str) -> PaperTable | None:
-    """Give the paper's table of scores for a task."""
+    """Return the paper's table of scores for a task."""
     if protocol == "realblur":
         return REALBLUR
     return next((table for table in (SCORES, DEHAZE, DERAIN) if table.task == task), None)

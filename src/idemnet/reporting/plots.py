@@ -54,7 +54,7 @@ def draw_plots(
     curves: Mapping[str, Mapping[str, Any]],
     words: Words,
 ) -> dict[str, bytes]:
-    """Give every plot that there are figures for, by file name.
+    """Return every plot that there are figures for, by file name.
 
     Args:
         metrics: What metrics.json holds.
@@ -215,7 +215,7 @@ def _start(title: str, below: str, metrics: Mapping[str, Any], images: int) -> t
 
 
 def name_source(figure: Figure, metrics: Mapping[str, Any], images: int) -> None:
-    """Say in the plot itself, which travels without its page, what it was measured on."""
+    """Write into the plot, which travels without its page, what it was measured on."""
     text = figure.supxlabel(source_of(metrics, images), x=0.01, ha="left", fontsize=8.5, color=GREY)
     text.set_parse_math(False)
 

@@ -24,7 +24,7 @@ TIMED = ("seconds", "peak_memory_mb", "device_name")
 def make_report(
     evaluation: Evaluation, trained: TrainedModel, others: Sequence[Mapping[str, Any]]
 ) -> dict[str, bytes]:
-    """Give the report's files by name; the same evaluation gives the same bytes.
+    """Return the report's files by name; the same evaluation gives the same bytes.
 
     Args:
         evaluation: What was measured.

@@ -78,7 +78,7 @@ def show_samples(
 
 
 def _look_at(sample: Sample, words: Words) -> tuple[list[Large], tuple[Zoom, ...]]:
-    """Give a sample's large pictures, and its crops."""
+    """Return a sample's large pictures, and its crops."""
     images = {kind: pictures.read(picture) for kind, picture in sample.pictures.items()}
     changed, times = difference(images["degraded"], images["restored"])
     last = next(kind for kind in images if kind.startswith("pass_"))

@@ -29,7 +29,7 @@ class Topic:
 
 
 def topics_of(found: Findings) -> list[Topic]:
-    """Give the topics that there are figures for, in the page's order."""
+    """Return the topics that there are figures for, in the page's order."""
     topics = (
         _gains(found), _repeat(found), _iterations(found), _levels(found), _noise(found),
         _training(found), _cost(found), _scores(found),

@@ -45,18 +45,18 @@ def passes(number: int) -> str:
 
 
 def gain_of(metrics: Mapping[str, Any]) -> float:
-    """Give the gain in dB: the mean over images of the differences."""
+    """Return the gain in dB: the mean over images of the differences."""
     return float(metrics["restored"]["psnr"] - metrics["input"]["psnr"])
 
 
 def loss_of(metrics: Mapping[str, Any]) -> float:
-    """Give what repeating costs, in dB, from the first pass to the last."""
+    """Return what repeating costs, in dB, from the first pass to the last."""
     curve = metrics["repeat"]["psnr"]
     return float(curve[0] - curve[-1])
 
 
 def describe(metrics: Mapping[str, Any], gains: Sequence[float]) -> list[str]:
-    """Say what the headline figures mean, without making them better than they are."""
+    """Describe what the headline scores mean, without making them better than they are."""
     return [_describe_gain(metrics, gains), _describe_repeating(metrics)]
 
 

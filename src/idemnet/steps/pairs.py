@@ -103,7 +103,7 @@ def describe_pair(
     degraded: str,
     clean: str,
 ) -> dict[str, Any]:
-    """Give what the next steps know of a pair made from a frame; a size is read once for all."""
+    """Return what the next steps know of a pair made from a frame; a size is read once for all."""
     height, width = size
     return {
         "split": sequence.split,

@@ -51,7 +51,7 @@ def fingerprint(step: str, version: int, *parts: Parameters | str | Mapping[str,
 
 
 def flatten(parameters: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Give every leaf with its whole key, `train.learning_rate`."""
+    """Return every leaf with its whole key, `train.learning_rate`."""
     for key, value in parameters.items():
         if isinstance(value, Mapping) and value:
             yield from flatten(value, f"{prefix}{key}.")

@@ -73,7 +73,7 @@ def publish(
 
 
 def _is_there(folder: Path, fingerprint: str) -> bool:
-    """Tell if a folder holds what the fingerprint stands for; warn if it does but is damaged."""
+    """Return whether a folder holds this very result; warn if it does but is damaged."""
     if not is_published(folder):
         return False
     manifest, damaged = parse_manifest(folder), [MANIFEST]

@@ -64,7 +64,7 @@ class Tracker(Protocol):
         """Add a report to its training's record; without such a training there is nothing to do."""
 
     def evaluations(self, except_for: str) -> Sequence[Mapping[str, Any]]:
-        """Give the latest figures of every training but one.
+        """Return the latest figures of every training but one.
 
         Each has the `fingerprint` of its report, and `name`, `parameters` (flat) and `metrics`.
         """
@@ -76,7 +76,7 @@ class Sources(Protocol):
     def photographs(self, split: Split) -> Sequence[LazyImage]: ...
 
     def further_photographs(self, folder: str) -> tuple[Sequence[LazyImage], dict[str, str]]:
-        """Give those of a folder, and what tells them apart; none where no folder is named."""
+        """Return those of a folder, and what tells them apart; none where no folder is named."""
         ...
 
     def archive(self, source: SourceParameters) -> Recipe: ...

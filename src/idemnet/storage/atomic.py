@@ -47,7 +47,7 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> tuple[int, str]:
 
 
 def refuse_if_full(error: OSError, path: Path, needed: int) -> None:
-    """Say how much room a write needed, and how much there is, if that is why it failed."""
+    """Raise an error with the space needed and free, if a full disk is why a write failed."""
     if error.errno in FULL:
         free = shutil.disk_usage(path.parent).free
         raise NoRoomError(
@@ -64,7 +64,7 @@ def write_all(file: BinaryIO, data: bytes) -> None:
 
 
 def place_inside(folder: Path, name: str) -> Path:
-    """Give the path of a named file below a folder, and make its parents.
+    """Return the path of a named file below a folder, and make its parents.
 
     Raises:
         BadInputError: If the name leads out of the folder, by itself or through a link, or is none
@@ -85,7 +85,7 @@ def place_inside(folder: Path, name: str) -> Path:
 
 
 def leads_out(name: str) -> bool:
-    """Tell a name that means another folder, here or where slashes and dots are written otherwise.
+    """Return whether a name means another folder, also where slashes are written otherwise.
 
     Links are another matter: only the disk knows them.
     """
@@ -94,7 +94,7 @@ def leads_out(name: str) -> bool:
 
 
 def make_durable(folder: Path) -> None:
-    """Have the names in a folder survive a power cut."""
+    """Make the names in a folder durable (fsync)."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

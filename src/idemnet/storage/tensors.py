@@ -30,6 +30,6 @@ def load_tensors(data: bytes, file: Path) -> Any:
 
 
 def _is_packed(data: bytes) -> bool:
-    """Tell files that could unpack to far more than they are."""
+    """Detect files that could unpack to far more than they are."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return any(member.file_size > member.compress_size for member in archive.infolist())

@@ -12,7 +12,7 @@ from idemnet.imaging.image import Image
 
 
 def choose_device(asked: str) -> str:
-    """Give the device to compute on.
+    """Return the device to compute on.
 
     Raises:
         BadInputError: If one is asked for that is not there.
@@ -28,7 +28,7 @@ def choose_device(asked: str) -> str:
 
 
 def name_device(device: str) -> str:
-    """Say what the device is, for people who compare times."""
+    """Describe the device, for people who compare times."""
     if device == "cuda":
         return torch.cuda.get_device_name()
     processor = platform.processor() or platform.machine()
@@ -63,7 +63,7 @@ def synchronise(device: str) -> None:
 
 
 def to_tensor(images: Sequence[Image], device: str) -> Tensor:
-    """Give (N, 3, H, W) in 0..1."""
+    """Return (N, 3, H, W) in 0..1."""
     stacked = torch.from_numpy(np.stack(images)).to(device)
     return stacked.permute(0, 3, 1, 2).float() / 255
 

@@ -7,7 +7,7 @@ import threading
 
 
 def end_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
-    """Have a signal end this process when its parent was killed, which nobody else would tell it.
+    """Make a signal end this process when its parent was killed.
 
     To the system, a forkserver's children have the forkserver for a parent, which lives as long as
     they do: that is what torch's own watch over loader workers sees.

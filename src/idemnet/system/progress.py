@@ -37,7 +37,7 @@ class Advance(Protocol):
 def count_bytes(
     title: str, *, done: int = 0, total: int | None = None
 ) -> AbstractContextManager[Advance]:
-    """Give a function to be told of every so many bytes more."""
+    """Return a function to be told of every so many bytes more."""
     columns: list[ProgressColumn] = [DownloadColumn(), TransferSpeedColumn()]
     return _meter(
         title,
@@ -50,7 +50,7 @@ def count_bytes(
 
 
 def count_items(title: str, total: int, done: int = 0) -> AbstractContextManager[Advance]:
-    """Give a function to be told of every so many items more."""
+    """Return a function to be told of every so many items more."""
     return _meter(title, done, total, shown=str, pace=describe_rate, columns=[_Count(), _Rate()])
 
 

@@ -35,7 +35,7 @@ memory is limited."""
 
 
 def keep_freed(size: int) -> None:
-    """Have the C library keep arrays up to this size for later when they are freed, and no others.
+    """Make the C library keep arrays up to this size for later when they are freed, and no others.
 
     What is kept need not be fetched from the system page by page again: restoring in tiles takes a
     fifth less time than where all is given back. There, a process holds what it uses, and no more.

@@ -194,7 +194,7 @@ class RunCopy:
 
 
 def curves(figures: Any, name: str, step: int = 0) -> Iterator[tuple[str, int, float]]:
-    """Give every number with its name and step.
+    """Return every number with its name and step.
 
     What differs by a number only (pass, iteration, level, sigma) becomes one curve over it, since
     MLflow draws curves and compares runs by them; everything else becomes part of the name.

@@ -45,7 +45,7 @@ LATER = "`idemnet track replay` will copy the rest"
 
 
 def configure(patience: int = 4) -> None:
-    """Have MLflow give up early; by default one call may take four minutes. What is set stays.
+    """Make MLflow give up early; by default one call may take four minutes. What is set stays.
 
     Args:
         patience: Seconds for one request.
@@ -80,7 +80,7 @@ class Progress:
         self._save()
 
     def at(self, uri: str) -> tuple[str | None, int]:
-        """Give the run in this store, and up to which byte it has the journal."""
+        """Return the run in this store, and up to which byte it has the journal."""
         there = self._copied.get(without_secrets(uri), {})
         return there.get("run"), there.get("bytes", 0)
 
@@ -192,7 +192,7 @@ def _client(uri: str) -> Any:
 
 
 def _make_database(path: Path) -> None:
-    """Have a new database appear with all its tables: made in place, a kill would leave half."""
+    """Make a new database appear with all its tables: made in place, a kill would leave half."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".mlflow.", dir=path.parent) as place:
         new = Path(place) / path.name

@@ -86,7 +86,7 @@ class Tracker:
             journal.evaluated(report.fingerprint, report.metrics, files)
 
     def evaluations(self, except_for: str) -> list[dict[str, Any]]:
-        """Give the latest figures of every training but one."""
+        """Return the latest figures of every training but one."""
         found = []
         for path in sorted(self.folder.glob(f"*/{JOURNAL_FOLDER}/{JOURNAL}")):
             if path.parent.parent.name == except_for[:16]:
@@ -112,7 +112,7 @@ def project_root(start: Path) -> Path:
 
 
 def surroundings(root: Path) -> dict[str, str]:
-    """Say which code runs, on what, where, and how it was called."""
+    """Return which code runs, on what, where, and how it was called."""
     tags = {
         "host": socket.gethostname(),
         "mlflow.user": _user(),

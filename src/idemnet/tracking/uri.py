@@ -9,7 +9,7 @@ SQLITE = "sqlite:///"
 
 
 def tracking_uri(configured: str, root: Path) -> str:
-    """Say where runs are tracked: MLFLOW_TRACKING_URI, what is configured, or a file at `root`."""
+    """Return where runs are tracked: MLFLOW_TRACKING_URI, what is set, or a file at `root`."""
     return chosen_uri(configured) or sqlite_uri(root.resolve() / "mlflow.db")
 
 
@@ -32,7 +32,7 @@ def sqlite_path(uri: str) -> Path:
 
 
 def chosen_uri(configured: str) -> str:
-    """Say which store a person chose, if any."""
+    """Return the store that was chosen, if any."""
     return os.environ.get("MLFLOW_TRACKING_URI") or configured
 
 
@@ -43,7 +43,7 @@ def without_secrets(text: str) -> str:
 
 
 def explain(error: Exception, uri: str) -> str:
-    """Say in one line what MLflow said, without what must not be shown."""
+    """Summarise MLflow's error in one line, without what must not be shown."""
     text = " ".join(str(error).split()) or type(error).__name__
     for found in re.findall(r"\w://.*?\?(.+)", uri) + re.findall(r"\w://[^/\s]*?:([^/\s]+)@", uri):
         for secret in (found, unquote(found)):

@@ -166,7 +166,7 @@ def configure_cuda(job: TrainingJob) -> None:
 
 
 def _less_memory(job: TrainingJob) -> str:
-    """Say what takes less memory; a training that changed it by itself would end otherwise."""
+    """Describe what takes less memory; a training that changed it by itself would end otherwise."""
     parameters = job.parameters
     return (
         f"a smaller batch_size than {parameters.batch_size} or crop than {parameters.crop}, a "

@@ -24,7 +24,7 @@ class Draw(NamedTuple):
 
 
 def group_by_pair(patches: PatchReader) -> list[list[int]]:
-    """Give the patches of each pair of images; an epoch takes one crop from every pair."""
+    """Return the patches of each pair of images; an epoch takes one crop from every pair."""
     groups: dict[tuple[str, str, int], list[int]] = {}
     for number, row in enumerate(patches.rows):
         groups.setdefault((row.sequence, row.frame, row.level), []).append(number)
@@ -32,7 +32,7 @@ def group_by_pair(patches: PatchReader) -> list[list[int]]:
 
 
 def less_blurred(patches: PatchReader) -> list[list[int]]:
-    """Give for each patch the less blurred ones of the same place, most blurred first."""
+    """Return for each patch the less blurred ones of the same place, most blurred first."""
     places: dict[tuple[str, str, int, int], list[tuple[int, int]]] = {}
     for number, row in enumerate(patches.rows):
         place = (row.sequence, row.frame, row.top, row.left)
@@ -47,14 +47,14 @@ def less_blurred(patches: PatchReader) -> list[list[int]]:
 
 @lru_cache(maxsize=2)
 def shuffled(seed: int, epoch: int, count: int) -> NDArray[np.int64]:
-    """Give an epoch's order; it is asked for with every sample, and of millions takes long."""
+    """Return an epoch's order; it is asked for with every sample, and of millions takes long."""
     order = np.random.default_rng([seed, epoch]).permutation(count)
     order.flags.writeable = False  # it is shared
     return order
 
 
 def batches(pairs: int, batch_size: int, epochs: int, start: int) -> Iterator[list[Draw]]:
-    """Give the draws of every batch from update number `start` on; a short rest is left out."""
+    """Return the draws of every batch from update number `start` on; a short rest is left out."""
     per_epoch = pairs // batch_size
     for update in range(start, epochs * per_epoch):
         epoch, batch = divmod(update, per_epoch)

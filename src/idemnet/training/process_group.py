@@ -27,7 +27,7 @@ class Team:
         return self.local_rank == 0
 
     def share(self, objective: nn.Module, *, compiled: bool) -> nn.Module:
-        """Have gradients averaged over the team, and the whole compiled if asked for."""
+        """Average gradients over the process group, and the whole compiled if asked for."""
         if self.size > 1:
             objective = DistributedDataParallel(objective)
         if compiled:

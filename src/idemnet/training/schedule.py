@@ -6,7 +6,7 @@ from idemnet.parameters.train import TrainParameters
 
 
 def learning_rate(parameters: TrainParameters, step: int, steps_per_epoch: int) -> float:
-    """Give the learning rate of update number `step`, counted from 0."""
+    """Return the learning rate of update number `step`, counted from 0."""
     if parameters.schedule == "cosine":
         done = step / (parameters.epochs * steps_per_epoch)
         factor = (1 + math.cos(math.pi * done)) / 2
@@ -17,5 +17,5 @@ def learning_rate(parameters: TrainParameters, step: int, steps_per_epoch: int) 
 
 
 def passes(parameters: TrainParameters, epoch: int) -> int:
-    """Give the number of passes in an epoch: one in the warm-up, then all."""
+    """Return the number of passes in an epoch: one in the warm-up, then all."""
     return 1 if epoch < parameters.warmup_epochs else parameters.times

@@ -46,7 +46,7 @@ def validate(model: nn.Module, patches: Patches, count: int, device: str) -> dic
 
 
 def merit(scores: Mapping[str, float], times: int) -> float:
-    """Give what weights are chosen by: the PSNR of the first pass.
+    """Return what weights are chosen by: the PSNR of the first pass.
 
     Where networks are trained to repeat, the third pass counts as much: right after it joins, the
     first is still at its best, and repeating is not learnt yet.
@@ -56,7 +56,7 @@ def merit(scores: Mapping[str, float], times: int) -> float:
 
 @torch.no_grad()
 def show_sample(model: nn.Module, patches: Patches, device: str) -> dict[str, Image]:
-    """Give one fixed held-out sample as pictures; the difference is enlarged around grey."""
+    """Return one fixed held-out sample as pictures; the difference is enlarged around grey."""
     reader = patches.splits["validation"]
     degraded, clean = reader.read(len(reader.rows) // 2, 0, 0, patches.size)
     restored = to_image(model(to_tensor([degraded], device))[0])
@@ -70,7 +70,7 @@ def show_sample(model: nn.Module, patches: Patches, device: str) -> dict[str, Im
 
 
 def psnr(images: Tensor, clean: Tensor) -> list[float]:
-    """Give each image's PSNR in dB, after rounding to 8 bits."""
+    """Return each image's PSNR in dB, after rounding to 8 bits."""
     rounded = (images.float().clamp(0, 1) * 255).round() / 255
     error = (rounded - clean).square().mean(dim=(1, 2, 3))
     return [10 * math.log10(1 / max(value, 1e-10)) for value in error.tolist()]

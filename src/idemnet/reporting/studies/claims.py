@@ -115,7 +115,7 @@ CLAIMS: Mapping[str, Sequence[Claim]] = {
 
 
 def judge(cells: Cells) -> list[Verdict]:
-    """Say of each claim whether it holds in a study's figures."""
+    """Return for each claim whether it holds in a study's figures."""
     return [_judge(cells, claim, on) for claim in _claims(cells) for on in cells.sequences]
 
 

@@ -109,7 +109,7 @@ class ByKey:
 def curve_of(
     cells: Cells, cell: str, curve: Callable[[Metrics], Mapping[str, float]]
 ) -> dict[str, Numbers]:
-    """Give a cell's figures by what they depend on."""
+    """Return a cell's figures by what they depend on."""
     found = [curve(metrics) for metrics in cells.metrics(cell).values()]
     if not found:
         return {}
@@ -266,7 +266,7 @@ def tables_of(cells: Cells) -> list[StudyTable]:
 
 
 def plain(entry: Entry) -> tuple[Any, Any]:
-    """Give mean and spread for a program to read; text stays text."""
+    """Return mean and spread for a program to read; text stays text."""
     if isinstance(entry, str):
         return entry, ""
     return entry.mean, "" if entry.spread is None else entry.spread

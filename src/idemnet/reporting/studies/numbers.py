@@ -67,7 +67,7 @@ class Cells:
         return {name_of(outcome) for outcome in self.results.outcomes if outcome.after}
 
     def metrics(self, cell: str) -> dict[int, Metrics]:
-        """Give what was measured with each seed."""
+        """Return what was measured with each seed."""
         return {
             outcome.seed: outcome.metrics
             for outcome in self.results.outcomes
@@ -75,7 +75,7 @@ class Cells:
         }
 
     def numbers(self, cell: str, measure: Measure, digits: int = 2) -> Numbers | str:
-        """Give a figure of a cell, or say that it failed."""
+        """Return a figure of a cell, or say that it failed."""
         found = self.metrics(cell)
         return Numbers(tuple(map(measure, found.values())), digits) if found else FAILED
 
@@ -129,7 +129,7 @@ def gain(metrics: Metrics) -> float:
 
 
 def loss(metrics: Metrics) -> float:
-    """Give what repeating costs, from the first pass to the last."""
+    """Return what repeating costs, from the first pass to the last."""
     curve = metrics["repeat"]["psnr"]
     return float(curve[0] - curve[-1])
 

@@ -54,7 +54,7 @@ class Section:
 
 
 def make_study_report(results: StudyResults) -> dict[str, bytes]:
-    """Give a study's files by name; the same results give the same bytes."""
+    """Return a study's files by name; the same results give the same bytes."""
     cells = Cells(results)
     figure = draw_figure(cells)
     section = describe(cells, figure)
@@ -105,7 +105,7 @@ def text(entry: Entry) -> str:
 
 
 def _measured(cells: Cells) -> str:
-    """Say what stands behind the figures."""
+    """Describe what the scores were measured on."""
     metrics = cells.any_metrics
     if metrics is None:
         return "Nothing was measured: every cell failed."
