@@ -21,14 +21,14 @@ from promise import Promise, note, report, take_turns
 from idemnet import Restorer
 from idemnet.imaging.scenes import render_frames
 from idemnet.inference.restore_files import restore_files
-from idemnet.inference.targets import Errand, plan_errands
+from idemnet.inference.targets import RestoreTarget, plan_targets
 from idemnet.inference.tiling import TileDone, ignore_tiles
 from idemnet.media.image_files import write_image
 from idemnet.media.photographs import PHOTOGRAPHS
 from idemnet.media.read_photo import PhotoFile
 from idemnet.media.write_photo import encode_photo
 from idemnet.parameters.source import SceneParameters
-from idemnet.storage.atomic import write_whole
+from idemnet.storage.atomic import write_atomic
 from idemnet.system.resources import TILES, keep_freed
 
 PICTURES, ROUNDS, WAIT = 50, 3, 0.1
@@ -53,23 +53,23 @@ def make_pictures(folder: Path, count: int) -> None:
         write_image(folder, f"{number:03}.png", frames[number % len(frames)])
 
 
-def restore(restorer: Restorer, errands: list[Errand]) -> float:
-    shutil.rmtree(errands[0].target.parent, ignore_errors=True)
+def restore(restorer: Restorer, items: list[RestoreTarget]) -> float:
+    shutil.rmtree(items[0].target.parent, ignore_errors=True)
     begun = time.perf_counter()
-    failures = restore_files(errands, restorer, lambda _: None, explained=False)
+    failures = restore_files(items, restorer, lambda _: None, explained=False)
     seconds = time.perf_counter() - begun
     assert not failures
-    assert all(errand.target.exists() for errand in errands)
+    assert all(item.target.exists() for item in items)
     return seconds
 
 
-def restore_one_by_one(restorer: Restorer, errands: list[Errand], place: Path) -> float:
+def restore_one_by_one(restorer: Restorer, items: list[RestoreTarget], place: Path) -> float:
     """Give the sum of what decoding, network and encoding take."""
     begun = time.perf_counter()
-    for errand in errands:
-        photo = PhotoFile(errand.source)()
+    for item in items:
+        photo = PhotoFile(item.source)()
         restored = replace(photo, pixels=restorer.restore_pixels(photo.pixels))
-        write_whole(place / errand.target.name, [encode_photo(restored, ".png")])
+        write_atomic(place / item.target.name, [encode_photo(restored, ".png")])
     return time.perf_counter() - begun
 
 
@@ -80,20 +80,20 @@ def wait_for_all() -> None:
 
 def measure(place: Path) -> tuple[list[float], list[float]]:
     make_pictures(place / "pictures", PICTURES)
-    errands = plan_errands([str(place / "pictures")], place / "restored").todo
+    items = plan_targets([str(place / "pictures")], place / "restored").todo
     restorer = Restorer.load("deblur", device="cpu")
     waiting = Waiting(**{one.name: getattr(restorer, one.name) for one in fields(restorer)})
-    restorer.restore_pixels(PhotoFile(errands[0].source)().pixels)  # the overlap is measured
+    restorer.restore_pixels(PhotoFile(items[0].source)().pixels)  # the overlap is measured
     against_sum = []
     half = PICTURES // 2
     for _ in range(ROUNDS):
         # Before and after: a minute in which the machine is slow is nobody's.
-        apart = restore_one_by_one(restorer, errands[:half], place)
-        ours = restore(restorer, errands)
-        apart += restore_one_by_one(restorer, errands[half:], place)
+        apart = restore_one_by_one(restorer, items[:half], place)
+        ours = restore(restorer, items)
+        apart += restore_one_by_one(restorer, items[half:], place)
         note(f"folder {ours:.1f} s, one by one {apart:.1f} s")
         against_sum.append(ours / apart)
-    rows = take_turns(2, lambda: restore(waiting, errands), wait_for_all)
+    rows = take_turns(2, lambda: restore(waiting, items), wait_for_all)
     return against_sum, [ours / waits for ours, waits in rows]
 
 
@@ -129,7 +129,7 @@ if __name__ == "__main__":
     if sys.argv[1:]:
         restore(
             Restorer.load("deblur", device="cpu"),
-            plan_errands(sys.argv[1:], Path(f"{sys.argv[1]}_restored")).todo,
+            plan_targets(sys.argv[1:], Path(f"{sys.argv[1]}_restored")).todo,
         )
     else:
         main()

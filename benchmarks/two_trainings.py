@@ -18,7 +18,7 @@ from torch.multiprocessing import spawn  # type: ignore[attr-defined]
 from idemnet.models import MODELS
 from idemnet.parameters.train import TrainParameters
 from idemnet.training.loop import Objective
-from idemnet.training.process_group import Team
+from idemnet.training.process_group import ProcessGroup
 
 ROUNDS, STEPS, BATCH, SIZE = 3, 4, 8, 64
 NETWORK = {"width": 16, "iterations": 2}
@@ -29,13 +29,13 @@ def make_batch() -> tuple[Tensor, Tensor]:
     return images[0], images[1]
 
 
-def train(place: str, team: Team, threads: int) -> None:
+def train(place: str, processes: ProcessGroup, threads: int) -> None:
     """Compute gradients several times; keep them and the pictures per second."""
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     model = MODELS["idempotent"](**NETWORK)
-    objective = team.share(Objective(model, TrainParameters()), compiled=False)
-    mine = [part.chunk(team.size)[team.rank] for part in make_batch()]
+    objective = processes.share(Objective(model, TrainParameters()), compiled=False)
+    mine = [part.chunk(processes.size)[processes.rank] for part in make_batch()]
 
     def steps(count: int) -> None:
         for _ in range(count):
@@ -44,7 +44,7 @@ def train(place: str, team: Team, threads: int) -> None:
 
     steps(1)  # libraries load
     seconds = timed(lambda: steps(STEPS))
-    if team.leads:
+    if processes.is_main_process:
         found = [one.grad.flatten() for one in model.parameters() if one.grad is not None]
         gradients = torch.cat(found)
         torch.save({"gradients": gradients, "rate": STEPS * BATCH / seconds}, place)
@@ -54,7 +54,7 @@ def member(rank: int, place: str) -> None:
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "RANK": str(rank), "WORLD_SIZE": "2"}
     dist.init_process_group("gloo", init_method=f"file://{place}.meeting", rank=rank, world_size=2)
     try:
-        train(place, Team(rank, 2, rank), 1)
+        train(place, ProcessGroup(rank, 2, rank), 1)
     finally:
         dist.destroy_process_group()
 
@@ -64,7 +64,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for number in range(ROUNDS):
             one, two = (str(Path(folder, f"{name}_{number}")) for name in ("one", "two"))
-            train(one, Team(), 2)
+            train(one, ProcessGroup(), 2)
             spawn(member, args=(two,), nprocs=2)  # type: ignore[no-untyped-call]
             alone, together = (torch.load(place, weights_only=True) for place in (one, two))
             note(f"{alone['rate']:.1f} crops/s in one process, {together['rate']:.1f} in two")

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from idemnet.training.launch import run_team
+from idemnet.training.launch import launch
 
 from ..end_to_end.test_train import TRAIN, checkpoints, weights
 from ..training.tiny import STEPS, RandomPatches, digest, make_job, run_apart, trained
@@ -15,7 +15,7 @@ from ..training.tiny import STEPS, RandomPatches, digest, make_job, run_apart, t
 def kill_and_resume(folder, step: int, **settings) -> tuple[int, str]:
     """Kill a training at a step; give where the next one began, and what it ended with."""
     killing = RandomPatches(poison="kill", after=4 * step)
-    assert run_apart(run_team, make_job(folder, killing, **settings)) == -signal.SIGKILL
+    assert run_apart(launch, make_job(folder, killing, **settings)) == -signal.SIGKILL
     patches = RandomPatches()
     end = digest(trained(make_job(folder, patches, **settings)))
     return STEPS - len(patches.reads) // 4, end
@@ -44,7 +44,7 @@ def test_killed_at_every_step_in_turn_it_still_ends_with_the_same_bytes(tmp_path
         killing = RandomPatches(poison="kill", after=4)
         job = make_job(tmp_path, killing, checkpoint_steps=1)
         if step < STEPS - 1:
-            assert run_apart(run_team, job) == -signal.SIGKILL
+            assert run_apart(launch, job) == -signal.SIGKILL
             assert job.load_checkpoint()["step"] == step + 1
     assert digest(trained(make_job(tmp_path, checkpoint_steps=1))) == whole
 

@@ -5,7 +5,7 @@ import os
 import signal
 from pathlib import Path
 
-from idemnet.training.launch import run_team
+from idemnet.training.launch import launch
 
 from ..training.tiny import RandomPatches, digest, make_job, run_apart, trained
 
@@ -33,7 +33,7 @@ def save_what_kills(folder: Path) -> None:
 
 
 def leave_a_checkpoint(folder: Path) -> dict[str, str]:
-    run_apart(run_team, make_job(folder, RandomPatches(poison="kill", after=4 * 4)))
+    run_apart(launch, make_job(folder, RandomPatches(poison="kill", after=4 * 4)))
     assert [name[:9] for name in sorted(saved(folder))] == ["000000002", "000000004"]
     return saved(folder)
 
@@ -49,7 +49,7 @@ def test_killed_while_it_is_pickled(tmp_path, whole):
 def test_killed_while_it_is_written(tmp_path, whole):
     before = leave_a_checkpoint(tmp_path)
     dying = make_job(tmp_path, RandomPatches(poison="kill while writing"))
-    assert run_apart(run_team, dying) == -signal.SIGXFSZ
+    assert run_apart(launch, dying) == -signal.SIGXFSZ
     assert saved(tmp_path) == before
     assert [path.stat().st_size for path in strays(tmp_path)] == [1000]
     patches = RandomPatches()

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from idemnet.errors import BadInputError
-from idemnet.training.launch import run_team
+from idemnet.training.launch import launch
 
 from ..end_to_end.test_train import TRAIN, checkpoints
 from ..training.tiny import STEPS, RandomPatches, digest, make_job, trained
@@ -64,7 +64,7 @@ def test_with_none_left_nothing_is_trained(tmp_path):
         file.write_bytes(corrupt(file.read_bytes(), "flip 0"))
     patches = RandomPatches()
     with pytest.raises(BadInputError, match="no checkpoint is whole, remove them to start anew"):
-        run_team(make_job(tmp_path, patches))
+        launch(make_job(tmp_path, patches))
     assert patches.reads == []
     assert sorted(tmp_path.glob("*/*.pt")) == files
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from idemnet.errors import BadInputError
-from idemnet.training.launch import run_team
+from idemnet.training.launch import launch
 
 from ..end_to_end.test_train import TRAIN, checkpoints
 from ..training.tiny import STEPS, RandomPatches, Record, make_job, run_apart, trained
@@ -51,7 +51,7 @@ def test_put_where_it_does_not_belong_it_is_refused_with_both_values(tmp_path, c
     other = changed(tmp_path, change, patches)
     shutil.copytree(tmp_path / job.fingerprint[:16], tmp_path / other.fingerprint[:16])
     with pytest.raises(BadInputError) as refused:
-        run_team(other)
+        launch(other)
     assert str(refused.value) == (
         f"the checkpoint in {other.fingerprint[:16]} is of another training: {CHANGES[change][1]}"
     )
@@ -64,7 +64,7 @@ def test_another_environment_resumes_and_says_what_changed(tmp_path, caplog, cap
     settings, said = ENVIRONMENTS[change]
     killing = RandomPatches(poison="kill", after=4 * 4)
     plain = {"mixed_precision": "off"}
-    assert run_apart(run_team, make_job(tmp_path, killing, **plain)) == -signal.SIGKILL
+    assert run_apart(launch, make_job(tmp_path, killing, **plain)) == -signal.SIGKILL
     patches, record = RandomPatches(), Record()
     with caplog.at_level(logging.INFO):
         final = trained(make_job(tmp_path, patches, record, **{**plain, **settings}))
@@ -83,7 +83,7 @@ def test_another_environment_resumes_and_says_what_changed(tmp_path, caplog, cap
 def test_back_in_the_first_environment_both_changes_are_on_record(tmp_path):
     for step, threads in ((2, 1), (2, 2)):
         killing = RandomPatches(poison="kill", after=4 * step)
-        assert run_apart(run_team, make_job(tmp_path, killing, threads=threads)) == -signal.SIGKILL
+        assert run_apart(launch, make_job(tmp_path, killing, threads=threads)) == -signal.SIGKILL
     record = Record()
     assert trained(make_job(tmp_path, record=record))["resumed_with"] == [
         "step 2: threads 1 -> 2",

@@ -9,7 +9,7 @@ import pytest
 from idemnet.datasets.tracking import TrackerDataset
 from idemnet.tracking.store import upload
 from idemnet.tracking.uri import tracking_uri
-from idemnet.training.launch import create_state, run_team
+from idemnet.training.launch import create_state, launch
 from idemnet.training.loader import open_loader
 from idemnet.training.loop import Objective, update
 
@@ -32,7 +32,7 @@ def test_it_names_epoch_step_and_samples_and_keeps_the_last_good_checkpoint(tmp_
     job = make_job(tmp_path, replace(patches, reads=[]), record, **settings)
     samples = r"samples: (s\d+/1 level 5 at \(\d+, \d+\)(, )?){4}$"
     with pytest.raises(RuntimeError, match=rf"{said}.* in epoch 1, step {step}: .*{samples}"):
-        run_team(job)
+        launch(job)
     left = job.load_checkpoint()
     assert left["step"] == step // 2 * 2  # a checkpoint every two steps
     assert all(tensor.isfinite().all() for tensor in left["model"].values())
@@ -64,7 +64,7 @@ def test_mlflow_has_the_run_as_failed(tmp_path, monkeypatch):
     runs = str(tmp_path / "data/runs/deblur")
     tracker = TrackerDataset(runs, {"deblur": "tiny"}).load()
     job = make_job(tmp_path, RandomPatches(poison="nan", after=4 * 4), tracker)
-    assert run_apart(run_team, job) == 1
+    assert run_apart(launch, job) == 1
     [journal] = tmp_path.rglob("journal")
     upload(journal, tracking_uri("", tmp_path), tracker.experiment)  # what there was no time for
     with sqlite3.connect(tmp_path / "mlflow.db") as store:

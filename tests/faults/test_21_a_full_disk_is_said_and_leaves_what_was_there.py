@@ -22,7 +22,7 @@ from idemnet.steps.publish import publish
 from idemnet.storage.atomic import NoRoomError
 from idemnet.storage.executor import Job
 from idemnet.tracking.journal import JOURNAL, Journal, read_journal
-from idemnet.training.launch import run_team
+from idemnet.training.launch import launch
 
 from ..datasets.downloads import DATA, HALF, child, get, names, refused
 from ..datasets.http_server import whole as sends_whole
@@ -141,7 +141,7 @@ def test_weights(tmp_path):
 
 def test_a_checkpoint(tmp_path, whole):
     full = make_job(tmp_path, RandomPatches(poison="disk", after=4 * 4))
-    assert run_apart(run_team, full) == 1
+    assert run_apart(launch, full) == 1
     before = tree(tmp_path)
     assert [name[17:26] for name in sorted(before)] == ["000000002", "000000004"]
     with full_disk(), pytest.raises(NoRoomError, match=rf"000000006-\w+\.pt: {ROOM}"):

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from idemnet.errors import BadInputError
-from idemnet.inference.oom import advising
+from idemnet.inference.oom import oom_hint
 from idemnet.inference.restore import restore
 from idemnet.models import MODELS
 from idemnet.parameters.restore import RestoreParameters
-from idemnet.training.launch import run_team
+from idemnet.training.launch import launch
 
 from ..training.tiny import RandomPatches, limit_memory, make_job, run_apart, trained
 
@@ -20,7 +20,7 @@ WIDE = {"network": {"idempotent": {"width": 32, "iterations": 1}}, "epochs": 1, 
 
 def train_and_tell(job, said: Path) -> None:
     try:
-        run_team(job)
+        launch(job)
     except BadInputError as error:
         said.write_text(str(error))
         raise
@@ -29,7 +29,7 @@ def train_and_tell(job, said: Path) -> None:
 def test_training_proposes_and_its_checkpoint_stays(tmp_path):
     store, said = tmp_path / "store", tmp_path / "said"
     killing = RandomPatches(poison="kill", after=4 * 2)
-    run_apart(run_team, make_job(store, killing, **WIDE))
+    run_apart(launch, make_job(store, killing, **WIDE))
     [before] = store.glob("*/*.pt")
     content = before.read_bytes()
     short = make_job(store, RandomPatches(poison="memory"), **WIDE)
@@ -70,10 +70,10 @@ def test_restoring_proposes_a_smaller_tile(tmp_path):
     ],
 )
 def test_every_allocator_is_understood(error):
-    with pytest.raises(BadInputError, match=r"memory is too short \(.+\): less$"), advising("less"):
+    with pytest.raises(BadInputError, match=r"memory is too short \(.+\): less$"), oom_hint("less"):
         raise error
 
 
 def test_any_other_error_stays_what_it_is():
-    with pytest.raises(RuntimeError, match="mat1 and mat2"), advising("less"):
+    with pytest.raises(RuntimeError, match="mat1 and mat2"), oom_hint("less"):
         raise RuntimeError("mat1 and mat2")

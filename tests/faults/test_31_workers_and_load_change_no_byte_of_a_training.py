@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from idemnet.training.launch import run_team
+from idemnet.training.launch import launch
 from idemnet.training.loader import open_loader
 
 from ..training.tiny import SIZE, RandomPatches, digest, make_job, run_apart, trained
@@ -32,7 +32,7 @@ def test_any_number_of_workers_gives_the_same_bytes(tmp_path, whole, workers):
 def test_a_training_may_be_resumed_with_another_number(tmp_path, whole, before, after):
     killing = RandomPatches(poison="kill", after=4 * 5)
     job = make_job(tmp_path, killing, workers=before)
-    assert run_apart(run_team, job) == -signal.SIGKILL
+    assert run_apart(launch, job) == -signal.SIGKILL
     assert digest(trained(make_job(tmp_path, workers=after))) == whole
 
 

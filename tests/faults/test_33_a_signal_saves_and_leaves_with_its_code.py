@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from idemnet.training.launch import run_team
+from idemnet.training.launch import launch
 
 from ..conftest import SMALL
 from ..end_to_end.test_train import TRAIN, checkpoints
@@ -20,7 +20,7 @@ def test_the_step_is_finished_and_saved_and_the_rest_ends_the_same(
 ):
     signalled = RandomPatches(poison=poison, after=4 * step)
     rarely = {"checkpoint_steps": 1000}
-    assert run_apart(run_team, make_job(tmp_path, signalled, **rarely)) == code
+    assert run_apart(launch, make_job(tmp_path, signalled, **rarely)) == code
     assert make_job(tmp_path).load_checkpoint()["step"] == step + 1
     assert digest(trained(make_job(tmp_path, **rarely))) == whole
 

@@ -18,7 +18,7 @@ from idemnet.steps.plan import Plan, Recipe
 from idemnet.steps.publish import publish
 from idemnet.storage.executor import Job
 from idemnet.tracking.journal import Journal
-from idemnet.training.launch import run_team
+from idemnet.training.launch import launch
 
 from ..datasets.test_published import recipe, tree
 from ..end_to_end.test_train import TRAIN
@@ -57,7 +57,7 @@ def train_and_tell(job, said: Path) -> None:
     obey_permissions()
     logging.basicConfig(filename=said, level=logging.INFO)
     try:
-        run_team(job)
+        launch(job)
     except OSError as error:
         logging.getLogger().info("ended: %s", error)
         raise
@@ -66,7 +66,7 @@ def train_and_tell(job, said: Path) -> None:
 @pytest.mark.parametrize("poison", [None, "SIGTERM"])
 def test_checkpoints(tmp_path, whole, read_only, poison):
     store, said = tmp_path / "store", tmp_path / "said"
-    run_apart(run_team, make_job(store, RandomPatches(poison="kill", after=4 * 4)))
+    run_apart(launch, make_job(store, RandomPatches(poison="kill", after=4 * 4)))
     [folder] = store.iterdir()
     before = tree(store)
     read_only(folder)
@@ -107,7 +107,7 @@ def test_the_record_of_a_training(tmp_path):
     [name] = {make_job(tmp_path).fingerprint[:16]}
     vanishing = Vanishing(after=4, folder=tmp_path / name)
     with pytest.raises(FileNotFoundError, match=rf"{name}/journal/journal\.jsonl"):
-        run_team(make_job(tmp_path, vanishing, record))
+        launch(make_job(tmp_path, vanishing, record))
     trained(make_job(tmp_path, record=record))
     assert Journal(tmp_path / name / "journal").finished
 

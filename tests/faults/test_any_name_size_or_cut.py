@@ -21,7 +21,7 @@ from idemnet.media.photo import Metadata, Photo
 from idemnet.media.read_photo import decode_photo
 from idemnet.media.write_photo import encode_photo
 from idemnet.parameters.synthesize import BlurParameters
-from idemnet.storage.atomic import place_inside, write_whole
+from idemnet.storage.atomic import place_inside, write_atomic
 from idemnet.storage.executor import read_journal as read_jobs
 from idemnet.tasks import get_task
 from idemnet.tracking.journal import JOURNAL, Journal, read_journal
@@ -51,7 +51,7 @@ def test_no_name_leads_out_of_a_folder(folder, name):
     inside.mkdir(exist_ok=True)
     before = {path.name for path in folder.iterdir()}
     try:
-        write_whole(place_inside(inside, name), [b"x"])
+        write_atomic(place_inside(inside, name), [b"x"])
     except (BadInputError, IsADirectoryError, NotADirectoryError, FileExistsError):
         pass
     finally:

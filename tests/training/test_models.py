@@ -11,7 +11,7 @@ from idemnet.models import MODELS, load_weights
 from idemnet.parameters.network import NetworkParameters
 from idemnet.parameters.train import TrainParameters
 from idemnet.tasks import get_task
-from idemnet.training.launch import run_team
+from idemnet.training.launch import launch
 from idemnet.training.result import describe
 
 from .tiny import make_job
@@ -22,7 +22,7 @@ from .tiny import make_job
 def test_the_loop_trains_it(tmp_path, model, times):
     job = make_job(tmp_path, model=model, times=times, epochs=1, warmup_epochs=0)
     before = job.build_model().state_dict()
-    run_team(job)
+    launch(job)
     final = job.checkpoints.load(job.fingerprint)
     assert final["step"] == 3
     assert ("idempotent" in final["history"][0]) == (times == 2)

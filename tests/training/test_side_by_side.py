@@ -6,7 +6,7 @@ import sys
 import psutil
 
 from idemnet.training.concurrent import train_side_by_side
-from idemnet.training.launch import run_team
+from idemnet.training.launch import launch
 
 from ..conftest import REPOSITORY, environment
 from .tiny import RandomPatches, digest, make_job, trained
@@ -34,7 +34,7 @@ def test_one_that_dies_is_left_where_it_was_and_hinders_no_other(tmp_path):
     assert saved(dying) == 4  # a checkpoint every two steps
     assert [saved(job) for job in jobs] == [job.steps for job in jobs]
     mended = make_job(tmp_path, seed=1)
-    run_team(mended)
+    launch(mended)
     assert saved(mended) == mended.steps
 
 

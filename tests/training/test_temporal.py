@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from idemnet.errors import BadInputError
 from idemnet.parameters.train import TrainParameters
 from idemnet.steps.data import PatchRow
-from idemnet.training.launch import run_team
+from idemnet.training.launch import launch
 from idemnet.training.loop import Objective
 from idemnet.training.loss import temporal_loss
 from idemnet.training.order import Draw, group_by_pair, less_blurred, make_sample
@@ -126,7 +126,7 @@ def test_a_training_with_it_runs_and_records_it(tmp_path, workers):
         tmp_path, Levels(), model="mtrnn", temporal_supervision=True, workers=workers, epochs=1
     )
     job.check()
-    run_team(job)
+    launch(job)
     final = job.checkpoints.load(job.fingerprint)
     assert final["step"] == 1 and final["history"][0]["temporal"] > 0
 

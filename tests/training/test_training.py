@@ -14,9 +14,9 @@ from idemnet.errors import BadInputError
 from idemnet.inference.find_weights import find_weights
 from idemnet.system.device import choose_device
 from idemnet.system.resources import cores
-from idemnet.training.launch import configure_cuda, run_team
+from idemnet.training.launch import configure_cuda, launch
 from idemnet.training.schedule import learning_rate
-from idemnet.training.validation import merit
+from idemnet.training.validation import selection_score
 
 from .tiny import RandomPatches, Record, digest, make_job, run_apart, trained
 
@@ -30,9 +30,9 @@ def test_training_learns(tmp_path):
 
 def test_a_finished_training_is_not_trained_again(tmp_path):
     record = Record()
-    run_team(make_job(tmp_path, record=record))
+    launch(make_job(tmp_path, record=record))
     again = RandomPatches(poison="kill")
-    run_team(make_job(tmp_path, again, record=record))
+    launch(make_job(tmp_path, again, record=record))
     assert again.reads == []
 
 
@@ -85,7 +85,7 @@ def test_checkpoints_are_saved_by_time_too(tmp_path):
     """After every step, as each takes longer than the interval."""
     rarely = {"checkpoint_steps": 1000, "checkpoint_minutes": 1e-9}
     killing = RandomPatches(poison="kill", after=4 * 5)
-    assert run_apart(run_team, make_job(tmp_path, killing, **rarely)) == -signal.SIGKILL
+    assert run_apart(launch, make_job(tmp_path, killing, **rarely)) == -signal.SIGKILL
     assert make_job(tmp_path).load_checkpoint()["step"] == 5
 
 
@@ -94,7 +94,7 @@ def test_at_its_time_limit_a_training_saves_and_exits_with_success(tmp_path, pro
     settings = {"checkpoint_steps": 1000, "processes": processes}
     over = make_job(tmp_path, time_limit_minutes=1e-9, **settings)
     with pytest.raises(SystemExit) as left:
-        run_team(over)
+        launch(over)
     assert left.value.code == 0
     assert over.load_checkpoint()["step"] == 1  # a step is made in any case
     if processes == 1:  # else others say it
@@ -106,14 +106,14 @@ def test_at_its_time_limit_a_training_saves_and_exits_with_success(tmp_path, pro
 def test_dvc_does_not_take_a_training_at_its_time_limit_for_a_finished_stage(tmp_path, monkeypatch):
     monkeypatch.setenv("DVC_STAGE", "train@deblur")
     with pytest.raises(SystemExit) as left:
-        run_team(make_job(tmp_path, time_limit_minutes=1e-9))
+        launch(make_job(tmp_path, time_limit_minutes=1e-9))
     assert left.value.code == os.EX_TEMPFAIL
 
 
 def test_nodes_that_do_not_meet_are_reported_after_a_timeout(tmp_path):
     alone = make_job(tmp_path, nodes=2, rendezvous_minutes=0.02)
     with pytest.raises(BadInputError, match=r"2 nodes did not meet at rendezvous = 'localhost:0'"):
-        run_team(alone)
+        launch(alone)
 
 
 def test_accumulating_parts_of_a_batch_gives_the_same_update(tmp_path):
@@ -148,7 +148,7 @@ def test_fine_tuning_starts_from_given_weights_and_refuses_others(tmp_path):
     network = {"idempotent": {"width": 6, "iterations": 2}}
     wider = {"network": network, "initialize_from": start}
     with pytest.raises(BadInputError, match=r"does not fit the network: .* instead of"):
-        run_team(make_job(tmp_path / "wider", **wider))
+        launch(make_job(tmp_path / "wider", **wider))
 
 
 def test_weights_are_chosen_by_validation_once_all_passes_have_joined(tmp_path):
@@ -165,8 +165,10 @@ def test_weights_are_chosen_by_validation_once_all_passes_have_joined(tmp_path):
 def test_weights_that_do_not_keep_what_they_gain_are_not_chosen():
     just_joined = {"psnr": 28.44, "psnr_3": 28.31}
     steady = {"psnr": 28.41, "psnr_3": 28.45}
-    assert merit(steady, times=2) > merit(just_joined, times=2)
-    assert merit(just_joined, times=1) > merit(steady, times=1)  # one pass is all it was asked for
+    assert selection_score(steady, times=2) > selection_score(just_joined, times=2)
+    assert selection_score(just_joined, times=1) > selection_score(
+        steady, times=1
+    )  # one pass is all it was asked for
 
 
 def test_a_network_that_became_the_identity_is_reported(tmp_path, caplog):
@@ -226,7 +228,7 @@ def test_a_process_that_dies_is_named_and_the_training_goes_on_afterwards(tmp_pa
     settings = {"epochs": 4, "warmup_epochs": 0, "processes": 2}
     dying = RandomPatches(poison="kill", after=2 * 8, rank="1")
     with pytest.raises(RuntimeError, match=r"training process of rank 1 failed \(.*SIGKILL"):
-        run_team(make_job(tmp_path, dying, **settings))
+        launch(make_job(tmp_path, dying, **settings))
     job = make_job(tmp_path, **settings)
     left = job.checkpoints.load(job.fingerprint)
     assert 0 < left["step"] < job.steps

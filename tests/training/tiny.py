@@ -19,7 +19,7 @@ from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.parameters.train import TrainParameters
 from idemnet.steps.data import Patches, PatchRow
 from idemnet.training.job import TrainingJob
-from idemnet.training.launch import run_team
+from idemnet.training.launch import launch
 
 SIZE = 24
 STEPS = 9  # three epochs of three
@@ -140,7 +140,7 @@ def make_job(
 
 def trained(job: TrainingJob) -> dict:
     """Train to the end; give the last checkpoint."""
-    run_team(job)
+    launch(job)
     final = job.load_checkpoint()
     assert final["step"] == job.steps
     return final

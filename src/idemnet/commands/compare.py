@@ -31,7 +31,7 @@ def compare(runs: tuple[str, ...], output: Path) -> None:
         tabulate,
         warn,
     )
-    from idemnet.storage.atomic import write_whole  # noqa: PLC0415
+    from idemnet.storage.atomic import write_atomic  # noqa: PLC0415
     from idemnet.tracking.query import find_runs  # noqa: PLC0415
     from idemnet.tracking.tracker import project_root  # noqa: PLC0415
     from idemnet.tracking.uri import tracking_uri  # noqa: PLC0415
@@ -43,5 +43,5 @@ def compare(runs: tuple[str, ...], output: Path) -> None:
     click.echo("\n".join(columns(tabulate(found))))
     if reason := warn(found):
         click.echo(reason, err=True)
-    write_whole(output, [draw_repeat_curves(found, kind)])
+    write_atomic(output, [draw_repeat_curves(found, kind)])
     click.echo(f"repeat curves: {output}")

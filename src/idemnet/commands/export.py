@@ -46,7 +46,7 @@ def export(
         raise BadInputError(f"{output}: is there already, write over it with --force")
     restorer = load_restorer(task, weights, device="cpu")
     from idemnet.inference.export import export_network  # noqa: PLC0415
-    from idemnet.storage.atomic import write_whole  # noqa: PLC0415
+    from idemnet.storage.atomic import write_atomic  # noqa: PLC0415
 
     card = restorer.card
     about = {
@@ -57,7 +57,7 @@ def export(
     }
     program = export_network(restorer.model, kind, about)
     output.parent.mkdir(parents=True, exist_ok=True)
-    size, _ = write_whole(output, [program.content])
+    size, _ = write_atomic(output, [program.content])
     click.echo(
         f"{output}: {size / 1e6:.1f} MB, differs from the network by at most "
         f"{program.difference:.1e}"

@@ -80,17 +80,17 @@ def restore(
     resumes where it was. A file that cannot be restored is named at the end, with exit code 1; the
     others are done.
     """  # noqa: D301 - \b tells click to keep the lines
-    from idemnet.inference.targets import EXISTING, describe, plan_errands  # noqa: PLC0415
+    from idemnet.inference.targets import EXISTING, describe, plan_targets  # noqa: PLC0415
 
     if explain and passes > 1:
         raise click.UsageError("--explain looks at one pass: leave out --passes.")
-    errands = plan_errands(inputs, output)
-    todo = [errand for errand in errands.todo if force or not errand.target.exists()]
-    if existing := len(errands.todo) - len(todo):
-        errands.skipped[EXISTING] = existing
-    if errands.skipped:
-        click.echo(f"skipped {describe(errands.skipped)}")
-    if explain and (videos := [errand for errand in todo if errand.is_video]):
+    plan = plan_targets(inputs, output)
+    todo = [item for item in plan.todo if force or not item.target.exists()]
+    if existing := len(plan.todo) - len(todo):
+        plan.skipped[EXISTING] = existing
+    if plan.skipped:
+        click.echo(f"skipped {describe(plan.skipped)}")
+    if explain and (videos := [item for item in todo if item.is_video]):
         raise click.UsageError(f"--explain is for pictures: {videos[0].source} is a video.")
     if not todo:
         return
@@ -101,12 +101,12 @@ def restore(
     from idemnet.inference.restore_files import restore_files  # noqa: PLC0415
     from idemnet.inference.video import name_loss  # noqa: PLC0415
 
-    for errand in todo:
-        if errand.is_video and (loss := name_loss(errand.source, errand.target)):
+    for item in todo:
+        if item.is_video and (loss := name_loss(item.source, item.target)):
             click.echo(loss)
     failures = restore_files(todo, restorer, click.echo, explained=explain)
     if len(todo) > 1:
-        folder = os.path.commonpath([errand.target.parent for errand in todo]) or "."
+        folder = os.path.commonpath([item.target.parent for item in todo]) or "."
         click.echo(f"{len(todo) - len(failures)} of {len(todo)} restored, in {folder}")
     for failure in failures:
         click.echo(f"Error: {failure}", err=True)

@@ -19,7 +19,7 @@ from idemnet.errors import BadInputError
 from idemnet.inference.find_weights import find_starter, find_weights
 from idemnet.inference.weights import PackedWeights, read_weights
 from idemnet.parameters.train import STARTER
-from idemnet.storage.atomic import shown, write_whole
+from idemnet.storage.atomic import shown, write_atomic
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class Checkpoints:
         data = buffer.getbuffer()
         digest = hashlib.sha256(data).hexdigest()
         path = place / f"{step:09d}-{digest}.pt"
-        write_whole(path, [bytes(data)])
+        write_atomic(path, [bytes(data)])
         files = self._files(fingerprint)
         # As late as this, or later, are only those that were found corrupt: else we were there.
         earlier = [file for file in files if file.name < f"{step:09d}"]

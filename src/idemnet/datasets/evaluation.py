@@ -13,7 +13,7 @@ from idemnet.media.preview import ImagePreview, contact_sheet
 from idemnet.steps.data import Evaluation, Sample
 from idemnet.steps.plan import Plan, Recipe
 from idemnet.steps.publish import publish
-from idemnet.storage.atomic import write_whole
+from idemnet.storage.atomic import write_atomic
 from idemnet.storage.manifest import FileEntry, Manifest, read_manifest
 
 SCORES = "scores.json"
@@ -93,5 +93,5 @@ def _finish(folder: Path, items: Mapping[str, Any], plan: Plan) -> Mapping[str, 
         ],
     }
     entries = {name: entry for files in pictures for name, entry in files.items()}
-    written = write_whole(folder / SCORES, [json.dumps(scores, indent=1).encode()])
+    written = write_atomic(folder / SCORES, [json.dumps(scores, indent=1).encode()])
     return {SCORES: written, **entries}

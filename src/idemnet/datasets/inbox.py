@@ -13,7 +13,7 @@ from idemnet.media.read_photo import PhotoFile
 from idemnet.media.write_photo import encode_photo, result_name
 from idemnet.steps.plan import Recipe
 from idemnet.steps.publish import publish
-from idemnet.storage.atomic import place_inside, shown, write_whole
+from idemnet.storage.atomic import place_inside, shown, write_atomic
 from idemnet.storage.checksum import hash_file
 from idemnet.storage.manifest import FileEntry, Manifest
 
@@ -54,4 +54,4 @@ class RestoredDataset(PublishedDataset[Manifest]):
 
 def _write(folder: Path, name: str, photo: Photo) -> FileEntry:
     content = encode_photo(photo, PurePosixPath(name).suffix)
-    return write_whole(place_inside(folder, name), [content])
+    return write_atomic(place_inside(folder, name), [content])

@@ -25,7 +25,7 @@ from idemnet.media.preview import ImagePreview, contact_sheet
 from idemnet.steps.data import PatchBlock, Patches, PatchRow
 from idemnet.steps.plan import Plan, Recipe
 from idemnet.steps.publish import publish
-from idemnet.storage.atomic import place_inside, refuse_if_full, write_whole
+from idemnet.storage.atomic import place_inside, raise_if_disk_full, write_atomic
 from idemnet.storage.manifest import FileEntry
 
 PATCHES, INDEX = "patches.npy", "index.csv"
@@ -98,7 +98,7 @@ def _write_block(folder: Path, name: str, block: PatchBlock) -> list[list[Any]]:
             data, offset = data[written:], offset + written
         os.fsync(descriptor)
     except OSError as error:
-        refuse_if_full(error, path, block.patches.nbytes)
+        raise_if_disk_full(error, path, block.patches.nbytes)
         raise
     finally:
         os.close(descriptor)
@@ -121,7 +121,7 @@ def _finish(folder: Path, items: Mapping[str, Any], plan: Plan) -> Mapping[str, 
             raise BadInputError(f"min_contrast leaves no patch of {split}, a lower one is needed")
         text = io.StringIO(newline="")
         csv.writer(text).writerows([[field.name for field in fields(PatchRow)], *rows])
-        entry = write_whole(folder / split / INDEX, [text.getvalue().encode()])
+        entry = write_atomic(folder / split / INDEX, [text.getvalue().encode()])
         files[f"{split}/{INDEX}"] = entry
     return files
 

@@ -11,7 +11,7 @@ from idemnet.datasets.folder import PublishedDataset
 from idemnet.steps.data import Report
 from idemnet.steps.plan import Plan, Recipe
 from idemnet.steps.publish import publish
-from idemnet.storage.atomic import place_inside, write_whole
+from idemnet.storage.atomic import place_inside, write_atomic
 from idemnet.storage.manifest import FileEntry
 
 METRICS, TIMING = "metrics.json", "timing.json"
@@ -38,7 +38,7 @@ class ReportDataset(PublishedDataset[Report]):
 def write_files(folder: Path, _: str, files: Mapping[str, bytes]) -> Mapping[str, FileEntry]:
     """Write files that come by name."""
     return {
-        name: write_whole(place_inside(folder, name), [content]) for name, content in files.items()
+        name: write_atomic(place_inside(folder, name), [content]) for name, content in files.items()
     }
 
 

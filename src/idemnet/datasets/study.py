@@ -13,7 +13,7 @@ from idemnet.errors import BadInputError
 from idemnet.steps.plan import Recipe
 from idemnet.steps.publish import publish
 from idemnet.steps.study import Outcome, StudyResults
-from idemnet.storage.atomic import shown, write_whole
+from idemnet.storage.atomic import shown, write_atomic
 from idemnet.storage.manifest import is_published
 
 RESULTS = "results.json"
@@ -54,7 +54,7 @@ class PageDataset(AbstractDataset[str, str]):
         return self._path.read_text(encoding="utf-8")
 
     def save(self, data: str) -> None:
-        write_whole(self._path, [data.encode()])
+        write_atomic(self._path, [data.encode()])
 
     def _exists(self) -> bool:
         return self._path.is_file()

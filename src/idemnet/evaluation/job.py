@@ -14,7 +14,7 @@ from idemnet.evaluation.measure import measure, show
 from idemnet.evaluation.parallel import map_in_threads
 from idemnet.evaluation.protocols import PROTOCOLS
 from idemnet.inference.network import Network
-from idemnet.inference.oom import advising
+from idemnet.inference.oom import oom_hint
 from idemnet.inference.restore import tile_overlap
 from idemnet.inference.tiling import fits, restore_in_tiles
 from idemnet.parameters.evaluate import EvaluateParameters
@@ -69,7 +69,7 @@ class EvaluationJob:
         kind, number = name.split()
         pair, detailed = self.pairs[int(number)], int(number) in self.detailed
         advice = f"a smaller evaluate.tile than {self.parameters.tile} takes less"
-        with torch.inference_mode(), advising(advice):
+        with torch.inference_mode(), oom_hint(advice):
             if kind == SAMPLE:
                 return show(pair, restore, self.parameters, self.device)
             protocol = PROTOCOLS[self.parameters.protocol]

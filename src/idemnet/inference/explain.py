@@ -14,7 +14,7 @@ from idemnet.imaging.metrics import mean_change, sharpness
 from idemnet.inference.results import EXPLANATION
 from idemnet.media.image_files import encode_png
 from idemnet.media.write_photo import to_eight_bits
-from idemnet.storage.atomic import write_whole
+from idemnet.storage.atomic import write_atomic
 
 ALMOST_NOTHING = 0.25
 """Mean change, of 255, that nobody sees."""
@@ -76,8 +76,8 @@ def explain(folder: Path, before: NDArray[Any], after: list[NDArray[Any]]) -> Ex
     )
     folder.mkdir(parents=True, exist_ok=True)
     for number, picture in enumerate(pictures):
-        write_whole(folder / f"iteration_{number}.png", [encode_png(picture)])
-    write_whole(folder / "difference.png", [encode_png(changed)])
+        write_atomic(folder / f"iteration_{number}.png", [encode_png(picture)])
+    write_atomic(folder / "difference.png", [encode_png(changed)])
     words = {**asdict(explanation), "in_a_line": explanation.sentence()}
-    write_whole(folder / EXPLANATION, [f"{json.dumps(words, indent=1)}\n".encode()])
+    write_atomic(folder / EXPLANATION, [f"{json.dumps(words, indent=1)}\n".encode()])
     return explanation

@@ -14,7 +14,7 @@ own for it; only Python and CUDA have."""
 
 
 @contextmanager
-def advising(advice: str) -> Iterator[None]:
+def oom_hint(advice: str) -> Iterator[None]:
     """Where memory is short inside, propose what takes less.
 
     Raises:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from idemnet.errors import BadInputError
 from idemnet.inference.memory import restoring_memory
-from idemnet.inference.oom import advising
+from idemnet.inference.oom import oom_hint
 from idemnet.inference.receptive_field import find_overlap
 from idemnet.inference.tiling import (
     Restore,
@@ -106,7 +106,7 @@ def _run(
     top = 0
     tiling = {"tile": how.tile, "overlap": how.tile_overlap or 0}
     hint = f"a smaller tile than {how.tile} takes less; memory = 2GB, say, chooses one that fits"
-    with advising(hint):
+    with oom_hint(hint):
         for band in restored_bands(network, read, height, width, **tiling, tile_done=tile_done):
             results = results or [np.empty(pixels.shape, kind) for _ in band]
             bottom = top + band.shape[-2]

@@ -12,13 +12,13 @@ from idemnet.errors import BadInputError
 from idemnet.inference.explain import ALMOST_NOTHING, INVISIBLE, explain, measure_change
 from idemnet.inference.restorer import Restorer
 from idemnet.inference.results import EXPLAINED, list_results
-from idemnet.inference.targets import Errand
+from idemnet.inference.targets import RestoreTarget
 from idemnet.inference.tiling import TileDone
 from idemnet.inference.video import count_frames, restore_clip
 from idemnet.media.photo import Photo
 from idemnet.media.read_photo import PhotoFile
 from idemnet.media.write_photo import encode_photo
-from idemnet.storage.atomic import some, write_whole
+from idemnet.storage.atomic import some, write_atomic
 from idemnet.system.progress import Advance, count_items
 
 AHEAD = 2
@@ -27,36 +27,40 @@ AHEAD = 2
 FAULTS = (BadInputError, OSError, MemoryError)
 """Of one file, which stop no other."""
 
-RestorePhoto = Callable[[Errand, Photo, TileDone], Photo]
+RestorePhoto = Callable[[RestoreTarget, Photo, TileDone], Photo]
 
 
 def restore_files(
-    errands: Sequence[Errand], restorer: Restorer, say: Callable[[str], None], *, explained: bool
+    items: Sequence[RestoreTarget],
+    restorer: Restorer,
+    say: Callable[[str], None],
+    *,
+    explained: bool,
 ) -> list[str]:
     """Restore pictures and videos; return what went wrong.
 
     Args:
-        errands: What to restore.
+        items: What to restore.
         restorer: What with.
         say: Told of what a picture loses, of each picture's explanation, of pictures that hardly
             changed, and of the result where there is only one.
         explained: Whether to write and say what the network did to each picture.
     """
 
-    def restore(_: Errand, photo: Photo, tile_done: TileDone) -> Photo:
+    def restore(_: RestoreTarget, photo: Photo, tile_done: TileDone) -> Photo:
         return replace(photo, pixels=restorer.restore_pixels(photo.pixels, tile_done))
 
-    def restore_and_explain(errand: Errand, photo: Photo, tile_done: TileDone) -> Photo:
+    def restore_and_explain(item: RestoreTarget, photo: Photo, tile_done: TileDone) -> Photo:
         steps = restorer.iterations(photo.pixels, tile_done)
-        folder = errand.target.with_name(f"{errand.target.stem}{EXPLAINED}")
-        say(f"{errand.source}: {explain(folder, photo.pixels, steps).sentence()}")
+        folder = item.target.with_name(f"{item.target.stem}{EXPLAINED}")
+        say(f"{item.source}: {explain(folder, photo.pixels, steps).sentence()}")
         return replace(photo, pixels=steps[-1])
 
-    for folder, chosen in groupby(errands, key=lambda errand: errand.listed_in):
+    for folder, chosen in groupby(items, key=lambda item: item.listed_in):
         if folder is not None:
-            list_results(folder, [errand.target for errand in chosen])
+            list_results(folder, [item.target for item in chosen])
     failures: list[str] = []
-    pictures = [errand for errand in errands if not errand.is_video]
+    pictures = [item for item in items if not item.is_video]
     if pictures:
         how = restore_and_explain if explained else restore
         # With others beside it, one picture would take more memory than it may.
@@ -70,14 +74,14 @@ def restore_files(
         if not explained and (unchanged := [one for one in outcomes if one.is_unchanged]):
             say(_describe_unchanged(unchanged, len(outcomes)))
         failures += [outcome.failure for outcome in outcomes if outcome.failure]
-    for errand in errands:
-        if errand.is_video:
+    for item in items:
+        if item.is_video:
             try:
-                _restore_video(errand, restorer)
+                _restore_video(item, restorer)
             except FAULTS as error:
                 failures.append(_say(error))
-    if len(errands) == 1 and not failures:
-        say(str(errands[0].target))
+    if len(items) == 1 and not failures:
+        say(str(items[0].target))
     return failures
 
 
@@ -104,13 +108,13 @@ def _describe_unchanged(unchanged: Sequence[Outcome], count: int) -> str:
     return f"{len(unchanged)} of {count} changed by {INVISIBLE} (mean change, of 255): {names}"
 
 
-def _restore_video(errand: Errand, restorer: Restorer) -> None:
+def _restore_video(item: RestoreTarget, restorer: Restorer) -> None:
     made_with = f"{restorer.card['sha256']} {restorer.how.model_dump_json()}"
-    errand.target.parent.mkdir(parents=True, exist_ok=True)
-    with count_items(f"restore {errand.source.name}", count_frames(errand.source)) as advance:
+    item.target.parent.mkdir(parents=True, exist_ok=True)
+    with count_items(f"restore {item.source.name}", count_frames(item.source)) as advance:
         restore_clip(
-            errand.source,
-            errand.target,
+            item.source,
+            item.target,
             restorer.restore_pixels,
             made_with,
             advance,
@@ -118,7 +122,7 @@ def _restore_video(errand: Errand, restorer: Restorer) -> None:
 
 
 def _restore_pictures(
-    errands: Sequence[Errand],
+    items: Sequence[RestoreTarget],
     restore: RestorePhoto,
     advance: Advance,
     *,
@@ -128,36 +132,36 @@ def _restore_pictures(
     """Restore one picture after the other; those before and after are written and read meanwhile.
 
     Args:
-        errands: What to do.
-        restore: Returns the restored picture; is told which errand it is for.
+        items: What to do.
+        restore: Returns the restored picture; is told which item it is for.
         advance: Told of each picture, and of its tiles.
         ahead: Pictures that are read, and written, while another one is restored.
         memory: Bytes that the process may take while a picture is read or written.
     """
-    waiting: deque[tuple[Errand, Future[Photo]]] = deque()
-    writing: deque[tuple[Errand, Future[Outcome]]] = deque()
-    todo = iter(errands)
+    waiting: deque[tuple[RestoreTarget, Future[Photo]]] = deque()
+    writing: deque[tuple[RestoreTarget, Future[Outcome]]] = deque()
+    todo = iter(items)
     with (
         ThreadPoolExecutor(max(1, ahead), "reader") as readers,
         ThreadPoolExecutor(1, "writer") as writer,  # files being written share a name
     ):
 
         def read_on(count: int) -> None:
-            for errand in islice(todo, max(0, count - len(waiting))):
-                waiting.append((errand, readers.submit(PhotoFile(errand.source, memory))))
+            for item in islice(todo, max(0, count - len(waiting))):
+                waiting.append((item, readers.submit(PhotoFile(item.source, memory))))
 
         read_on(1)
         while waiting:
-            errand, coming = waiting.popleft()
+            item, coming = waiting.popleft()
             read_on(ahead)
-            tiles = _Tiles(errand.source.name, advance)
+            tiles = _Tiles(item.source.name, advance)
             try:
                 photo = coming.result()
-                restored = restore(errand, photo, tiles)
+                restored = restore(item, photo, tiles)
             except FAULTS as error:
-                yield Outcome(errand.source, _say(error))
+                yield Outcome(item.source, _say(error))
             else:
-                writing.append((errand, writer.submit(_write, errand, photo, restored)))
+                writing.append((item, writer.submit(_write, item, photo, restored)))
                 del photo, restored  # the next one needs the room
             tiles.finish()
             while len(writing) > ahead:
@@ -183,18 +187,18 @@ class _Tiles:
         self._advance(1 - self._told)
 
 
-def _end(errand: Errand, written: Future[Outcome]) -> Outcome:
+def _end(item: RestoreTarget, written: Future[Outcome]) -> Outcome:
     try:
         return written.result()
     except FAULTS as error:
-        return Outcome(errand.source, _say(error))
+        return Outcome(item.source, _say(error))
 
 
-def _write(errand: Errand, before: Photo, restored: Photo) -> Outcome:
-    errand.target.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(errand.target, [encode_photo(restored, errand.target.suffix)])
+def _write(item: RestoreTarget, before: Photo, restored: Photo) -> Outcome:
+    item.target.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(item.target, [encode_photo(restored, item.target.suffix)])
     change = measure_change(before.pixels, restored.pixels)
-    return Outcome(errand.source, losses=before.losses, change=change)
+    return Outcome(item.source, losses=before.losses, change=change)
 
 
 def _say(error: BaseException) -> str:

@@ -18,7 +18,7 @@ EARLIER, EXISTING = "result of earlier runs", "existing result (use --force)"
 
 
 @dataclass(frozen=True)
-class Errand:
+class RestoreTarget:
     """A picture or video to restore, and the file that it becomes."""
 
     source: Path
@@ -33,14 +33,14 @@ class Errand:
 
 
 @dataclass(frozen=True)
-class Errands:
+class RestorePlan:
     """What to restore, and how many files are not, by kind."""
 
-    todo: list[Errand] = field(default_factory=list)
+    todo: list[RestoreTarget] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
 
 
-def plan_errands(inputs: Sequence[str], output: Path | None) -> Errands:
+def plan_targets(inputs: Sequence[str], output: Path | None) -> RestorePlan:
     """Find the pictures and videos that somebody names, and say what each becomes.
 
     A file becomes NAME_restored beside it, a folder NAME_restored with the same files below. With
@@ -52,20 +52,20 @@ def plan_errands(inputs: Sequence[str], output: Path | None) -> Errands:
     """
     places = [place for name in inputs for place in _expand(name)]
     alone = len(places) == 1
-    errands, results = Errands(), Results()
+    plan, results = RestorePlan(), Results()
     for place in places:
         if place.is_dir():
-            _add_folder(errands, results, place, output, alone=alone)
+            _add_folder(plan, results, place, output, alone=alone)
         elif place in results:
-            errands.skipped[EARLIER] += 1
+            plan.skipped[EARLIER] += 1
         else:
-            errands.todo.append(_of_file(place, output, alone=alone))
-    if not errands.todo:
+            plan.todo.append(_of_file(place, output, alone=alone))
+    if not plan.todo:
         raise BadInputError(
-            f"{some(list(inputs))}: nothing to restore, only {describe(errands.skipped)} "
+            f"{some(list(inputs))}: nothing to restore, only {describe(plan.skipped)} "
             "(to restore a result again, copy it under another name)"
         )
-    return Errands(_without_conflicts(errands.todo), errands.skipped)
+    return RestorePlan(_without_conflicts(plan.todo), plan.skipped)
 
 
 def describe(skipped: Counter[str]) -> str:
@@ -78,18 +78,16 @@ def describe(skipped: Counter[str]) -> str:
     )
 
 
-def _without_conflicts(errands: list[Errand]) -> list[Errand]:
-    targets: dict[Path, Errand] = {}
-    for errand in errands:
-        other = targets.setdefault(errand.target.resolve(), errand)
-        if other.source.resolve() != errand.source.resolve():
-            raise BadInputError(
-                f"{errand.source} and {other.source} would both become {errand.target}"
-            )
-    sources = {errand.source.resolve() for errand in errands}
-    for target, errand in targets.items():
+def _without_conflicts(items: list[RestoreTarget]) -> list[RestoreTarget]:
+    targets: dict[Path, RestoreTarget] = {}
+    for item in items:
+        other = targets.setdefault(item.target.resolve(), item)
+        if other.source.resolve() != item.source.resolve():
+            raise BadInputError(f"{item.source} and {other.source} would both become {item.target}")
+    sources = {item.source.resolve() for item in items}
+    for target, item in targets.items():
         if target in sources:
-            raise BadInputError(f"{errand.target}: is an input, which is never overwritten")
+            raise BadInputError(f"{item.target}: is an input, which is never overwritten")
     return list(targets.values())
 
 
@@ -103,27 +101,27 @@ def _expand(name: str) -> list[Path]:
     return [Path(one) for one in found]
 
 
-def _of_file(path: Path, output: Path | None, *, alone: bool) -> Errand:
+def _of_file(path: Path, output: Path | None, *, alone: bool) -> RestoreTarget:
     suffix = path.suffix.lower()
     if suffix not in (*PHOTO_FORMATS, *VIDEOS):
         known = ", ".join(sorted((*PHOTO_FORMATS, *VIDEOS)))
         raise BadInputError(f"{path}: '{path.suffix}' is none of {known}")
     if output is None:
         name = Path(result_name(path))
-        return Errand(path, path.with_name(f"{name.stem}{RESTORED}{name.suffix}"))
+        return RestoreTarget(path, path.with_name(f"{name.stem}{RESTORED}{name.suffix}"))
     if alone and not output.is_dir():
         if output.suffix.lower() in (VIDEOS if suffix in VIDEOS else WRITTEN_FORMATS):
-            return Errand(path, output, output.parent)
+            return RestoreTarget(path, output, output.parent)
         if output.suffix.lower() in RESULT_SUFFIXES:
             raise BadInputError(
                 f"{output}: {output.suffix} is read and not written, "
                 f"use {RESULT_SUFFIXES[output.suffix.lower()]}"
             )
-    return Errand(path, output / result_name(path), output)
+    return RestoreTarget(path, output / result_name(path), output)
 
 
 def _add_folder(
-    errands: Errands, results: Results, folder: Path, output: Path | None, *, alone: bool
+    plan: RestorePlan, results: Results, folder: Path, output: Path | None, *, alone: bool
 ) -> None:
     """Add what lies below a folder; what is hidden is not meant."""
     # `.` and `..` have no name of their own; links keep theirs.
@@ -138,17 +136,17 @@ def _add_folder(
     if here == there:
         raise BadInputError(f"{output}: is the input folder, whose files are never overwritten")
     results_inside = there.is_relative_to(here)
-    before = errands.skipped[EARLIER], len(errands.todo)
+    before = plan.skipped[EARLIER], len(plan.todo)
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
         if any(part.startswith(".") for part in name.parts) or not path.is_file():
             continue
         if path.suffix.lower() not in (*PHOTO_FORMATS, *VIDEOS):
-            errands.skipped[path.suffix.lower() or "without suffix"] += 1
+            plan.skipped[path.suffix.lower() or "without suffix"] += 1
         elif path in results or (results_inside and path.resolve().is_relative_to(there)):
-            errands.skipped[EARLIER] += 1
+            plan.skipped[EARLIER] += 1
         else:
             target = root / name.with_name(result_name(path))
-            errands.todo.append(Errand(path, target, output))
-    if before == (errands.skipped[EARLIER], len(errands.todo)):
+            plan.todo.append(RestoreTarget(path, target, output))
+    if before == (plan.skipped[EARLIER], len(plan.todo)):
         raise BadInputError(f"{folder}: holds no pictures and no videos")

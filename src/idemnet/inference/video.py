@@ -20,7 +20,7 @@ from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
 from idemnet.errors import BadInputError
-from idemnet.storage.atomic import write_whole
+from idemnet.storage.atomic import write_atomic
 from idemnet.storage.checksum import hash_file
 
 Frame = NDArray[Any]
@@ -158,7 +158,7 @@ def _claim(parts: Path, made_of: str) -> None:
         return
     shutil.rmtree(parts, ignore_errors=True)
     parts.mkdir(parents=True)
-    write_whole(note, [made_of.encode()])
+    write_atomic(note, [made_of.encode()])
 
 
 def _restore_frames(
@@ -217,7 +217,7 @@ class _Part:
     def finish(self) -> None:
         self._container.mux(self._stream.encode(None))
         self._container.close()
-        write_whole(self._path, [self._content.getvalue()])
+        write_atomic(self._path, [self._content.getvalue()])
 
 
 def _join(parts: list[Path], source: Path, joined: Path) -> None:

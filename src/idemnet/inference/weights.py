@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError, deserialize
 
 from idemnet.errors import BadInputError
-from idemnet.storage.atomic import move_into_place, remove_leftovers, shown, some, write_whole
+from idemnet.storage.atomic import move_into_place, remove_leftovers, shown, some, write_atomic
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -99,7 +99,7 @@ def write_weights(folder: Path, trained: TrainedModel) -> None:
     staging.mkdir()
     try:
         for name, content in files.items():
-            write_whole(staging / name, [content])
+            write_atomic(staging / name, [content])
         move_into_place(staging, folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)

@@ -31,7 +31,7 @@ from PIL import Image as PillowImage
 
 from idemnet.errors import BadInputError
 from idemnet.imaging.image import Depth, Image, StoredImage
-from idemnet.storage.atomic import place_inside, write_whole
+from idemnet.storage.atomic import place_inside, write_atomic
 
 FORMATS = {
     ".png": "PNG",
@@ -254,7 +254,7 @@ def png_chunk(kind: bytes, body: bytes) -> bytes:
 def write_image(folder: Path, name: str, content: Any) -> tuple[int, str]:
     """Write an image as PNG, or the bytes of a file as they come."""
     chunks = [encode_png(content)] if isinstance(content, np.ndarray) else content
-    return write_whole(place_inside(folder, name), chunks)
+    return write_atomic(place_inside(folder, name), chunks)
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,11 @@ def train(
         logger.info("training %s: done before, nothing to do", task)
         return done
     # Only here, so that whoever has nothing to train need not import torch.
-    from idemnet.training.launch import run_team  # noqa: PLC0415
+    from idemnet.training.launch import launch  # noqa: PLC0415
     from idemnet.training.result import describe  # noqa: PLC0415
 
     job.check()
-    run_team(job)
+    launch(job)
     final = job.load_checkpoint()
     if final is None:
         raise RuntimeError("training left no checkpoint")
@@ -53,11 +53,11 @@ def join(
     task: str,
 ) -> None:
     """Take part in a training whose checkpoints another node saves in the same folder."""
-    from idemnet.training.launch import run_team  # noqa: PLC0415
+    from idemnet.training.launch import launch  # noqa: PLC0415
 
     job = TrainingJob(task, parameters, patches, checkpoints, tracker, joins=True)
     job.check()
-    run_team(job)
+    launch(job)
 
 
 def train_for(task: str) -> Callable[..., TrainedModel]:

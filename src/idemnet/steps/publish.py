@@ -22,7 +22,7 @@ from idemnet.storage.atomic import (
     remove_leftovers,
     shown,
     some,
-    write_whole,
+    write_atomic,
 )
 from idemnet.storage.executor import Write, run_jobs
 from idemnet.storage.manifest import MANIFEST, FileEntry, find_damage, is_published, parse_manifest
@@ -66,7 +66,7 @@ def publish(
         if stray.relative_to(files).as_posix() not in entries:
             stray.unlink()
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
-    write_whole(files / MANIFEST, [text.encode()])
+    write_atomic(files / MANIFEST, [text.encode()])
     move_into_place(files, folder)
     shutil.rmtree(staging)
     logger.info("%s: %d files in %.1f s", shown(folder), len(entries), time.monotonic() - started)

@@ -24,7 +24,7 @@ class NoRoomError(BadInputError):
     """The disk is too full."""
 
 
-def write_whole(path: Path, chunks: Iterable[bytes]) -> tuple[int, str]:
+def write_atomic(path: Path, chunks: Iterable[bytes]) -> tuple[int, str]:
     """Write a file so that it is there whole or not at all; return its bytes and sha256."""
     # Short, as the name itself may be of any length; of one thread, as another may write beside it.
     temporary = path.with_name(f".{os.getpid()}.{threading.get_native_id()}.tmp")
@@ -39,14 +39,14 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> tuple[int, str]:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        refuse_if_full(error, path, size)
+        raise_if_disk_full(error, path, size)
         raise
     finally:
         temporary.unlink(missing_ok=True)
     return size, digest.hexdigest()
 
 
-def refuse_if_full(error: OSError, path: Path, needed: int) -> None:
+def raise_if_disk_full(error: OSError, path: Path, needed: int) -> None:
     """Raise an error with the space needed and free, if a full disk is why a write failed."""
     if error.errno in FULL:
         free = shutil.disk_usage(path.parent).free

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from idemnet.storage.atomic import refuse_if_full, write_all
-from idemnet.system.processes import end_with_parent
+from idemnet.storage.atomic import raise_if_disk_full, write_all
+from idemnet.system.processes import exit_with_parent
 from idemnet.system.progress import Advance, count_items
 from idemnet.system.resources import TILES, cores, keep_freed
 
@@ -99,7 +99,7 @@ def _start_worker(finished: Any) -> None:
     global _finished  # noqa: PLW0603 - shared memory reaches a worker only through its initializer
     _finished = finished
     keep_freed(TILES)  # from the first image on, as glibc would after many
-    end_with_parent()  # nobody is left to take the results
+    exit_with_parent()  # nobody is left to take the results
 
 
 def _run_job(job: Job, folder: Path, journal: Path, write: Write) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def _add_line(lines: BinaryIO, line: str, journal: Path) -> None:
     try:
         write_all(lines, line.encode())
     except OSError as error:
-        refuse_if_full(error, journal, len(line))
+        raise_if_disk_full(error, journal, len(line))
         raise
 
 

@@ -6,7 +6,7 @@ import signal
 import threading
 
 
-def end_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
+def exit_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
     """Make a signal end this process when its parent was killed.
 
     To the system, a forkserver's children have the forkserver for a parent, which lives as long as

@@ -20,9 +20,9 @@ from idemnet.steps.plan import flatten
 from idemnet.storage.atomic import (
     make_durable,
     place_inside,
-    refuse_if_full,
+    raise_if_disk_full,
     write_all,
-    write_whole,
+    write_atomic,
 )
 
 JOURNAL = "journal.jsonl"
@@ -183,7 +183,7 @@ class Journal:
 
     def _write(self, artifacts: Mapping[str, bytes]) -> None:
         for name, content in artifacts.items():
-            write_whole(place_inside(self.folder / ARTIFACTS, name), [content])
+            write_atomic(place_inside(self.folder / ARTIFACTS, name), [content])
 
     def fail(self, reason: str) -> None:
         """End badly, for now; what was never started or has finished did not fail."""
@@ -203,7 +203,7 @@ class Journal:
                     os.fsync(file.fileno())
             except OSError as error:
                 file.truncate(end)  # half a line would spoil the next one
-                refuse_if_full(error, self._path, len(data))
+                raise_if_disk_full(error, self._path, len(data))
                 raise
         self._note(line)
 

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from idemnet.errors import BadInputError
-from idemnet.storage.atomic import write_whole
+from idemnet.storage.atomic import write_atomic
 from idemnet.system.locks import try_lock
 from idemnet.tracking.journal import JOURNAL, Line, read_on, read_start
 from idemnet.tracking.run import RunCopy
@@ -90,7 +90,7 @@ class Progress:
 
     def _save(self) -> None:
         stored = {"uri": self.uri, "experiment": self.experiment, "copied": self._copied}
-        write_whole(self._path, [json.dumps(stored, indent=1, ensure_ascii=False).encode()])
+        write_atomic(self._path, [json.dumps(stored, indent=1, ensure_ascii=False).encode()])
 
 
 def upload(folder: Path, uri: str, experiment: str) -> int:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 
-from idemnet.system.processes import end_with_parent
+from idemnet.system.processes import exit_with_parent
 from idemnet.system.resources import cores
 from idemnet.training.job import TrainingJob
 from idemnet.training.launch import train_as
-from idemnet.training.process_group import Team
+from idemnet.training.process_group import ProcessGroup
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +53,6 @@ def _takes_one_core(job: TrainingJob) -> bool:
 
 def _train_alone(job: TrainingJob) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    end_with_parent(signal.SIGTERM)  # which saves first
+    exit_with_parent(signal.SIGTERM)  # which saves first
     job.check()
-    train_as(job, Team())
+    train_as(job, ProcessGroup())

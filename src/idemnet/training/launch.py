@@ -13,22 +13,22 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from idemnet.errors import BadInputError
-from idemnet.inference.oom import advising
+from idemnet.inference.oom import oom_hint
 from idemnet.inference.weights import pack
 from idemnet.models import load_weights
 from idemnet.training.estimate import describe_cost
 from idemnet.training.interruption import SIGNALS, stop
 from idemnet.training.job import TrainingJob
-from idemnet.training.loop import train_to_the_end
-from idemnet.training.process_group import Team
+from idemnet.training.loop import train
+from idemnet.training.process_group import ProcessGroup
 from idemnet.training.result import describe
 from idemnet.training.state import State
-from idemnet.training.validation import merit
+from idemnet.training.validation import selection_score
 
 logger = logging.getLogger(__name__)
 
 
-def run_team(job: TrainingJob) -> None:
+def launch(job: TrainingJob) -> None:
     """Train in this process, or start as many as the parameters say and wait for them.
 
     Raises:
@@ -42,7 +42,7 @@ def run_team(job: TrainingJob) -> None:
         logger.info("training %s: done before%s, nothing to do", job.task, since)
         return
     if parameters.processes * parameters.nodes == 1:
-        train_as(job, Team())
+        train_as(job, ProcessGroup())
         return
     timeout = max(1, round(60 * parameters.rendezvous_minutes))
     config = LaunchConfig(
@@ -86,7 +86,7 @@ def run_team(job: TrainingJob) -> None:
 
 
 def _member(job: TrainingJob) -> None:
-    """Join the team that the launcher has announced in the environment."""
+    """Join the process group that the launcher has announced in the environment."""
     rank, local_rank = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
     # All go the same way: it is enough if one says how far.
     level = logging.INFO if rank == 0 else logging.WARNING
@@ -96,13 +96,13 @@ def _member(job: TrainingJob) -> None:
         torch.cuda.set_device(local_rank)
     dist.init_process_group("nccl" if job.device == "cuda" else "gloo")
     try:
-        train_as(job, Team(rank, dist.get_world_size(), local_rank))
+        train_as(job, ProcessGroup(rank, dist.get_world_size(), local_rank))
     finally:
         dist.destroy_process_group()
 
 
-def train_as(job: TrainingJob, team: Team) -> None:
-    """Train as a member of a team, from the last checkpoint if there is one."""
+def train_as(job: TrainingJob, processes: ProcessGroup) -> None:
+    """Train as a member of a process group, from the last checkpoint if there is one."""
     torch.set_num_threads(job.threads)
     configure_cuda(job)
     state = create_state(job)
@@ -114,9 +114,9 @@ def train_as(job: TrainingJob, team: Team) -> None:
         changes = job.environment_changes(checkpoint)
     if changes:
         state.resumed_with.append(f"step {state.step}: {changes}")
-    if not team.leads:
-        with advising(_less_memory(job)):
-            train_to_the_end(job, state, team, journal=None)
+    if not processes.is_main_process:
+        with oom_hint(_less_memory(job)):
+            train(job, state, processes, journal=None)
         return
     if state.step:
         logger.info("training %s: resuming at step %d of %d", job.task, state.step, job.steps)
@@ -143,11 +143,11 @@ def train_as(job: TrainingJob, team: Team) -> None:
         )
         if changes:
             journal.tag({"resumed_with": "; ".join(state.resumed_with)})
-        with advising(_less_memory(job)):
-            train_to_the_end(job, state, team, journal)
+        with oom_hint(_less_memory(job)):
+            train(job, state, processes, journal)
         best = state.best["scores"]
         # Of first and later passes, however many were trained with, so that runs compare.
-        scores = {**best, "selection": merit(best, times=2)}
+        scores = {**best, "selection": selection_score(best, times=2)}
         scores = {f"validation/{name}": value for name, value in scores.items()}
         final = {**state.to_checkpoint(), "environment": job.environment}
         journal.finish(scores, pack(describe(job, final)))

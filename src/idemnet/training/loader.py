@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from idemnet.system.processes import end_with_parent
+from idemnet.system.processes import exit_with_parent
 from idemnet.training.job import TrainingJob
 from idemnet.training.order import Draw, batches, group_by_pair, less_blurred, make_sample
 
@@ -101,7 +101,7 @@ class Waiting:
 def _start_worker(_: int) -> None:
     """Ctrl-C reaches a terminal's whole group: the parent still needs its workers for this step."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end_with_parent()
+    exit_with_parent()
 
 
 def _collate(samples: list[Sample]) -> Batch:

@@ -14,10 +14,10 @@ from idemnet.training.interruption import SAVED, Interruption, stop
 from idemnet.training.job import TrainingJob
 from idemnet.training.loader import Batch, Waiting, open_loader
 from idemnet.training.loss import idempotent_loss, temporal_loss
-from idemnet.training.process_group import Team
+from idemnet.training.process_group import ProcessGroup
 from idemnet.training.schedule import learning_rate, passes
 from idemnet.training.state import State
-from idemnet.training.validation import merit, show_sample, validate
+from idemnet.training.validation import selection_score, show_sample, validate
 
 logger = logging.getLogger(__name__)
 
@@ -26,13 +26,13 @@ COLLAPSED = 0.05
 """Grey levels (of 255) that the first pass changes on average, below which it is the identity."""
 
 
-def train_to_the_end(
-    job: TrainingJob, state: State, team: Team, journal: RunJournal | None
+def train(
+    job: TrainingJob, state: State, processes: ProcessGroup, journal: RunJournal | None
 ) -> None:
     """Make every update that is still to be made; the result is the last checkpoint."""
     parameters = job.parameters
-    objective = team.share(Objective(state.model, parameters), compiled=parameters.compile)
-    loader = open_loader(job, state.step, team.rank, team.size)
+    objective = processes.share(Objective(state.model, parameters), compiled=parameters.compile)
+    loader = open_loader(job, state.step, processes.rank, processes.size)
     title = f"training {job.task}"
     logged_step, logged_at = state.step, time.monotonic()
     next_save = logged_at + 60 * parameters.checkpoint_minutes
@@ -43,7 +43,7 @@ def train_to_the_end(
             rate = learning_rate(parameters, state.step, job.steps_per_epoch)
             for group in state.optimiser.param_groups:
                 group["lr"] = rate
-            values = team.mean(update(objective, state, batch, epoch, job))
+            values = processes.mean(update(objective, state, batch, epoch, job))
             norm = values.pop("gradient_norm")
             state.step += 1
             state.note(values)
@@ -55,17 +55,17 @@ def train_to_the_end(
                 more = {"learning_rate": rate, "gradient_norm": norm, "samples_per_second": speed}
                 journal.log(state.step, {f"step/{k}": v for k, v in {**values, **more}.items()})
             if state.step % job.steps_per_epoch == 0:
-                end_epoch(job, state, team, journal)
+                end_epoch(job, state, processes, journal)
             last = state.step == job.steps
-            signal, over, due = team.highest(
+            signal, over, due = processes.highest(
                 [interruption.asked, time.time() > job.deadline, time.monotonic() > next_save]
             )
             if last or signal or over or due or state.step % parameters.checkpoint_steps == 0:
-                if team.keeps and not job.joins:
+                if processes.is_local_main and not job.joins:
                     job.save_checkpoint(state.step, state.to_checkpoint())
                 next_save = time.monotonic() + 60 * parameters.checkpoint_minutes
             if signal or (over and not last):
-                if team.leads:
+                if processes.is_main_process:
                     logger.warning("%s%s", "" if signal else "time_limit_minutes reached, ", SAVED)
                 stop(signal)
 
@@ -143,7 +143,9 @@ def autocast(job: TrainingJob) -> torch.autocast:
     return torch.autocast(job.device, job.dtype, enabled=job.dtype != torch.float32)
 
 
-def end_epoch(job: TrainingJob, state: State, team: Team, journal: RunJournal | None) -> None:
+def end_epoch(
+    job: TrainingJob, state: State, processes: ProcessGroup, journal: RunJournal | None
+) -> None:
     """Take the epoch's means, validate when it is time, and keep the best weights."""
     parameters = job.parameters
     epoch = state.step // job.steps_per_epoch - 1
@@ -157,14 +159,14 @@ def end_epoch(job: TrainingJob, state: State, team: Team, journal: RunJournal | 
             255 * means["residual"],
         )
     last = state.step == job.steps
-    if team.keeps and (last or (epoch + 1) % parameters.validation_epochs == 0):
+    if processes.is_local_main and (last or (epoch + 1) % parameters.validation_epochs == 0):
         result = state.result.eval()
         scores = validate(result, job.patches, parameters.validation_patches, job.device)
         means |= {f"validation/{name}": value for name, value in scores.items()}
         # Weights are chosen among those trained with all passes: before, repeating is not learnt.
         joined = epoch >= parameters.warmup_epochs or last
-        best = merit(state.best["scores"], parameters.times) if state.best else -math.inf
-        if joined and merit(scores, parameters.times) > best:
+        best = selection_score(state.best["scores"], parameters.times) if state.best else -math.inf
+        if joined and selection_score(scores, parameters.times) > best:
             weights = {name: value.clone() for name, value in result.state_dict().items()}
             state.best = {"weights": weights, "scores": scores, "epoch": epoch}
         if journal:

@@ -9,7 +9,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 
 @dataclass(frozen=True)
-class Team:
+class ProcessGroup:
     """A process's place among all that train together."""
 
     rank: int = 0
@@ -17,12 +17,12 @@ class Team:
     local_rank: int = 0
 
     @property
-    def leads(self) -> bool:
+    def is_main_process(self) -> bool:
         """Whether this process writes the record of the training."""
         return self.rank == 0
 
     @property
-    def keeps(self) -> bool:
+    def is_local_main(self) -> bool:
         """Whether it saves checkpoints: one process on each machine, so that none needs another."""
         return self.local_rank == 0
 

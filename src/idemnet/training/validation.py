@@ -45,7 +45,7 @@ def validate(model: nn.Module, patches: Patches, count: int, device: str) -> dic
     }
 
 
-def merit(scores: Mapping[str, float], times: int) -> float:
+def selection_score(scores: Mapping[str, float], times: int) -> float:
     """Return what weights are chosen by: the PSNR of the first pass.
 
     Where networks are trained to repeat, the third pass counts as much: right after it joins, the

@@ -6,7 +6,7 @@ import pytest
 
 from idemnet.errors import BadInputError
 from idemnet.inference.results import LIST, list_results
-from idemnet.inference.targets import describe, plan_errands
+from idemnet.inference.targets import describe, plan_targets
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def album(tmp_path, monkeypatch):
 
 def planned(*inputs, output=None):
     return {
-        str(one.source): str(one.target) for one in plan_errands([*map(str, inputs)], output).todo
+        str(one.source): str(one.target) for one in plan_targets([*map(str, inputs)], output).todo
     }
 
 
@@ -53,7 +53,7 @@ def test_results_beside_their_sources_are_no_inputs(album):
         (album / folder).mkdir()
         (album / folder / "explanation.json").touch()
         (album / folder / "iteration_0.png").touch()
-    found = plan_errands(["album"], None)
+    found = plan_targets(["album"], None)
     assert {one.source.name for one in found.todo} == {
         "a.jpg", "b.gif", "c.HEIC", "d.avif", "clip.mp4",
     }  # fmt: skip
@@ -66,33 +66,33 @@ def test_results_in_folders_beside_their_sources_are_no_inputs(album, tmp_path):
     for name in ("album_restored/a.jpg", "album_restored/b.png", "album_restored/sub/d.avif"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    found = plan_errands(["."], None)
+    found = plan_targets(["."], None)
     assert len(found.todo) == 5
     assert describe(found.skipped) == "3 results of earlier runs"
     with pytest.raises(BadInputError, match="nothing to restore, only 3 results of earlier runs"):
-        plan_errands(["album_restored"], None)
+        plan_targets(["album_restored"], None)
 
 
 def test_results_in_a_folder_that_was_chosen_are_no_inputs(album, tmp_path):
-    first = plan_errands(["album"], album / "mended")
+    first = plan_targets(["album"], album / "mended")
     list_results(album / "mended", [one.target for one in first.todo])
     for one in first.todo:
         one.target.parent.mkdir(parents=True, exist_ok=True)
         one.target.touch()
     (album / "mended/new.jpg").touch()  # a picture of one's own
     for output in (None, tmp_path / "elsewhere"):
-        found = plan_errands(["album"], output)
+        found = plan_targets(["album"], output)
         sources = {str(one.source.relative_to("album")) for one in found.todo}
         assert sources == {
             "a.jpg", "b.gif", "c.HEIC", "sub/d.avif", "sub/clip.mp4", "mended/new.jpg",
         }  # fmt: skip
         assert describe(found.skipped) == "5 results of earlier runs"
-    again = plan_errands(["album"], album / "mended")
+    again = plan_targets(["album"], album / "mended")
     assert {one.target for one in again.todo} == {one.target for one in first.todo}
 
 
 def test_a_result_that_was_given_a_name_is_no_input(album):
-    one = plan_errands(["album/a.jpg"], album / 'odd "name"\n.jpg').todo[0]
+    one = plan_targets(["album/a.jpg"], album / 'odd "name"\n.jpg').todo[0]
     list_results(one.listed_in, [one.target])
     one.target.touch()
     assert set(planned("album/*.jpg")) == {"album/a.jpg"}
@@ -109,7 +109,7 @@ def test_pictures_that_are_only_called_like_results_are_inputs(album):
     (album / "sub_restored/other.jpg").touch()
     (album / "talk_explained").mkdir()
     (album / "talk_explained/slide.png").touch()
-    found = plan_errands(["album"], None)
+    found = plan_targets(["album"], None)
     assert len(found.todo) == 5 + 6
     assert not found.skipped
 
@@ -117,7 +117,7 @@ def test_pictures_that_are_only_called_like_results_are_inputs(album):
 def test_a_result_alone_is_not_restored_again(album):
     (album / "a_restored.jpg").touch()
     with pytest.raises(BadInputError) as said:
-        plan_errands(["album/a_restored.jpg"], None)
+        plan_targets(["album/a_restored.jpg"], None)
     assert str(said.value) == (
         "album/a_restored.jpg: nothing to restore, only 1 result of earlier runs "
         "(to restore a result again, copy it under another name)"
@@ -128,7 +128,7 @@ def test_what_is_not_restored_is_counted_by_kind(album):
     for name in ("x.CR2", "y.cr2", "sub/z.dng", "notes", ".hidden.txt", ".git/a.png"):
         (album / name).parent.mkdir(exist_ok=True)
         (album / name).touch()
-    assert describe(plan_errands(["album"], None).skipped) == "2 .cr2, 1 without suffix, 1 .dng"
+    assert describe(plan_targets(["album"], None).skipped) == "2 .cr2, 1 without suffix, 1 .dng"
 
 
 def test_a_gif_beside_a_png_of_its_name_takes_no_others_place(album):
@@ -155,4 +155,4 @@ def test_a_gif_beside_a_png_of_its_name_takes_no_others_place(album):
 def test_what_cannot_be_done_is_said(album, inputs, output, said):
     (album.parent / "empty").mkdir()
     with pytest.raises(BadInputError, match=said):
-        plan_errands(inputs, output and album.parent / output)
+        plan_targets(inputs, output and album.parent / output)
