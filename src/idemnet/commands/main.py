@@ -31,6 +31,13 @@ class OneSentence(click.Group):
             if isinstance(error, BadInputError):
                 click.echo(f"Error: {error}", err=True)
                 raise SystemExit(2) from None
+            if isinstance(error, ModuleNotFoundError) and error.name not in (None, "idemnet"):
+                click.echo(
+                    f"Error: this needs more than restoring does ({error.name} is not installed): "
+                    "pip install 'idemnet[train]'",
+                    err=True,
+                )
+                raise SystemExit(2) from None
             click.echo(
                 f"Error: {type(error).__name__}: {error} (idemnet --debug ... shows where)",
                 err=True,
