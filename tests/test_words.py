@@ -59,7 +59,7 @@ ELSEWHERE = {
     r"kedro run --pipeline=train_denoise|idemnet restore grainy.*": (
         "tests/end_to_end/test_extending.py::test_a_new_task"
     ),
-    r"kedro run .*deblur\.train\.model=plain.*": (
+    r"(kedro run|idemnet restore) .*mynets:PlainNet.*": (
         "tests/end_to_end/test_extending.py::test_a_new_network"
     ),
 }

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image as PillowImage
 
+from idemnet.errors import BadInputError
+from idemnet.models import build_network
+
 from ..app_client import serve_app
 from ..conftest import REPOSITORY, SCENES, SMALL
 
@@ -48,11 +51,40 @@ def test_a_new_task(project, monkeypatch):
         assert "noisy cat" in json.dumps(page.shown["samples"])
 
 
-def test_a_new_network(project):
-    [train] = apply(project, "A new network")
+def test_a_new_network(project, tmp_path, monkeypatch):
+    [example] = [one for one in EXAMPLES if one.startswith("A new network")]
+    [code] = re.findall(r"```python\n(.*?)```", example, re.DOTALL)
+    (tmp_path / "mynets.py").write_text(code)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    [commands] = re.findall(r"```bash\n(.*?)```", example, re.DOTALL)
+    train, restore = (line.split() for line in commands.strip().splitlines())
     project.run(*train)
     card = json.loads((project.folder / "data/06_models/deblur/builtin/card.json").read_text())
-    assert (card["architecture"], card["arguments"]) == ("plain", {"width": 16, "depth": 5})
+    assert (card["architecture"], card["arguments"]) == ("mynets:PlainNet", {"width": 16})
+    assert card["training"]["times"] == 2
+    picture = np.random.default_rng(0).integers(0, 256, (20, 30, 3), np.uint8)
+    PillowImage.fromarray(picture).save(project.folder / "photo.png")
+    refused = project.run(*restore[:-2], check=False)
+    assert refused.returncode == 2
+    assert "if you trust it, give --network mynets:PlainNet" in refused.stderr
+    other = project.run(*restore[:-1], "os:system", check=False)
+    assert "the weights are of network 'mynets:PlainNet', not 'os:system'" in other.stderr
+    project.run(*restore)
+    assert (project.folder / "photo_restored.png").is_file()
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("os:system", "is not a torch.nn.Module"),
+        ("nowhere.to:Find", "No module named 'nowhere'"),
+        ("torch.nn:Nothing", "has no attribute 'Nothing'"),
+        ("torch.nn:Linear", "missing 2 required positional arguments"),
+    ],
+)
+def test_what_is_no_network_is_rejected_with_a_clear_error(model, said):
+    with pytest.raises(BadInputError, match=said):
+        build_network(model, {})
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.splitlines()[0])

@@ -29,7 +29,7 @@ def test_the_loop_trains_it(tmp_path, model, times):
     assert any(not torch.equal(before[name], tensor) for name, tensor in final["model"].items())
     trained = describe(job, final)
     assert trained.card["architecture"] == model
-    assert trained.card["arguments"] == job.parameters.arguments
+    assert trained.card["arguments"] == job.parameters.network_arguments
     restored = MODELS[model](**trained.card["arguments"])
     load_weights(restored, trained.weights, "trained")
 
@@ -37,7 +37,7 @@ def test_the_loop_trains_it(tmp_path, model, times):
 def test_every_model_has_a_group_of_arguments_which_it_takes_with_the_same_defaults():
     assert NetworkParameters.model_fields.keys() == MODELS.keys()
     for name, build in MODELS.items():
-        arguments = TrainParameters(model=name).arguments
+        arguments = TrainParameters(model=name).network_arguments
         defaults = {k: v.default for k, v in signature(build).parameters.items()}
         assert arguments == {key: defaults[key] for key in arguments}
         assert set(defaults) - set(arguments) == {"checkpoint_iterations"}

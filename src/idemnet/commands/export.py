@@ -29,7 +29,13 @@ if TYPE_CHECKING:
 )
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 def export(
-    *, kind: "Format", task: str, weights: str | None, output: Path | None, force: bool
+    *,
+    kind: "Format",
+    task: str,
+    weights: str | None,
+    network: str | None,
+    output: Path | None,
+    force: bool,
 ) -> None:
     """Make a network a program that runs without idemnet.
 
@@ -44,7 +50,7 @@ def export(
     output = output or Path(f"idemnet-{task}.{kind}")
     if output.exists() and not force:
         raise BadInputError(f"{output}: is there already, write over it with --force")
-    restorer = load_restorer(task, weights, device="cpu")
+    restorer = load_restorer(task, weights, network=network, device="cpu")
     from idemnet.inference.export import export_network  # noqa: PLC0415
     from idemnet.storage.atomic import write_atomic  # noqa: PLC0415
 

@@ -34,7 +34,13 @@ def restorer_options(command: Command) -> Command:
         help="Weights of your own, instead of those that come with idemnet: a folder such as "
         "data/06_models/deblur/builtin, a file, or a model in MLflow.",
     )
-    return task(weights(command))
+    network = click.option(
+        "--network",
+        metavar="PACKAGE.MODULE:CLASS",
+        help="The network, where it is not one of idemnet's: code that is run, so name only what "
+        "you trust.",
+    )
+    return task(weights(network(command)))
 
 
 def load_restorer(task: str, weights: str | None, **how: Any) -> "Restorer":

@@ -50,6 +50,7 @@ def restore(
     output: Path | None,
     task: str,
     weights: str | None,
+    network: str | None,
     passes: int,
     device: str,
     memory: str | None,
@@ -97,7 +98,9 @@ def restore(
     from idemnet.system.resources import SMALL, TILES, keep_freed  # noqa: PLC0415
 
     keep_freed(TILES if memory is None else SMALL)
-    restorer = load_restorer(task, weights, passes=passes, memory=memory, device=device)
+    restorer = load_restorer(
+        task, weights, network=network, passes=passes, memory=memory, device=device
+    )
     from idemnet.inference.restore_files import restore_files  # noqa: PLC0415
     from idemnet.inference.video import name_loss  # noqa: PLC0415
 

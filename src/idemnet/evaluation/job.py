@@ -17,6 +17,7 @@ from idemnet.inference.network import Network
 from idemnet.inference.oom import oom_hint
 from idemnet.inference.restore import tile_overlap
 from idemnet.inference.tiling import fits, restore_in_tiles
+from idemnet.models import iterate
 from idemnet.parameters.evaluate import EvaluateParameters
 from idemnet.steps.data import Pair
 from idemnet.system.resources import cores
@@ -84,7 +85,7 @@ class EvaluationJob:
         """Return every iteration's image, (N, 3, H, W)."""
         tiled = partial(
             restore_in_tiles,
-            lambda part: torch.cat(model.iterate(part)),
+            lambda part: torch.cat(iterate(model, part)),
             image,
             tile=self.parameters.tile,
             overlap=overlap,

@@ -1,5 +1,6 @@
 """A network with its weights, described: it can be sent to another process and is built there."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -7,12 +8,13 @@ from typing import Any, Self
 import torch
 from numpy.typing import NDArray
 from pydantic import ValidationError
-from torch import Tensor, nn
+from torch import nn
 
 from idemnet.errors import BadInputError
 from idemnet.inference.weights import TrainedModel
-from idemnet.models import MODELS, check_weights
+from idemnet.models import MODELS, build_network, check_weights
 from idemnet.parameters.network import NetworkParameters
+from idemnet.parameters.train import OWN_NETWORK
 
 
 @dataclass(frozen=True)
@@ -24,33 +26,53 @@ class Network:
     weights: Mapping[str, NDArray[Any]]
 
     @classmethod
-    def of(cls, trained: TrainedModel) -> Self:
+    def of(cls, trained: TrainedModel, trusted: str | None = None) -> Self:
         """Take what a card says, where a network can be built so.
 
+        Args:
+            trained: Weights and their card.
+            trusted: The network of somebody else's, `package.module:Class`, that may be imported if
+                the card names it: cards come from anywhere, and data must not choose code.
+
         Raises:
-            BadInputError: If not; cards come with weights, from anywhere.
+            BadInputError: If it cannot be built.
         """
         architecture, arguments = (trained.card.get(name) for name in ("architecture", "arguments"))
+        if architecture not in MODELS and isinstance(arguments, Mapping) and trusted is not None:
+            if architecture != trusted:
+                raise BadInputError(f"the weights are of network '{architecture}', not '{trusted}'")
+            return cls(trusted, arguments, _floats(trained))
+        if re.fullmatch(OWN_NETWORK, str(architecture)):
+            raise BadInputError(
+                f"the weights are of {architecture}, code that is not idemnet's: if you trust it, "
+                f"give --network {architecture}"
+            )
         try:
             known = NetworkParameters.model_validate({architecture: arguments}).model_dump()
         except ValidationError as error:
             fault = error.errors()[0]
             place = ".".join(map(str, fault["loc"]))
             raise BadInputError(f"the weights' card: {place}: {fault['msg']}") from None
-        weights = {name: _floats(name, tensor) for name, tensor in trained.weights.items()}
-        return cls(str(architecture), known[str(architecture)], weights)
+        return cls(str(architecture), known[str(architecture)], _floats(trained))
+
+    @classmethod
+    def of_project(cls, trained: TrainedModel) -> Self:
+        """Take weights that this project has trained: its configuration has named the network."""
+        own = str(trained.card.get("architecture"))
+        return cls.of(trained, trusted=own if ":" in own else None)
 
     def build(self, device: str) -> nn.Module:
         """Build it, ready to restore."""
         tensors = {name: torch.from_numpy(values) for name, values in self.weights.items()}
         with torch.device("meta"):  # takes no memory, however large a network a card speaks of
-            check_weights(MODELS[self.architecture](**self.arguments), tensors, "weights")
-        model = MODELS[self.architecture](**self.arguments)
+            check_weights(build_network(self.architecture, self.arguments), tensors, "weights")
+        model = build_network(self.architecture, self.arguments)
         model.load_state_dict(tensors)
         return model.to(device, memory_format=torch.channels_last).eval()  # type: ignore[call-overload, no-any-return]
 
 
-def _floats(name: str, tensor: Tensor) -> NDArray[Any]:
-    if not tensor.is_floating_point():
-        raise BadInputError(f"weights: {name} holds {tensor.dtype}, not floating-point numbers")
-    return tensor.float().numpy()
+def _floats(trained: TrainedModel) -> dict[str, NDArray[Any]]:
+    for name, tensor in trained.weights.items():
+        if not tensor.is_floating_point():
+            raise BadInputError(f"weights: {name} holds {tensor.dtype}, not floating-point numbers")
+    return {name: tensor.float().numpy() for name, tensor in trained.weights.items()}

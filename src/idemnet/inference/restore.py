@@ -22,6 +22,7 @@ from idemnet.inference.tiling import (
     restored_bands,
     tile_shape,
 )
+from idemnet.models import iterate
 from idemnet.parameters.restore import RestoreParameters, TilingParameters
 
 Pixels = NDArray[Any]
@@ -75,11 +76,11 @@ def restore_stepwise(
         BadInputError: If it cannot be done in the memory that is allowed.
     """
 
-    def iterate(image: Tensor) -> Tensor:
-        return torch.cat(model.iterate(image))
+    def stacked(image: Tensor) -> Tensor:
+        return torch.cat(iterate(model, image))
 
     how = _fit(model, pixels, how, device, getattr(model, "iterations", 1) * pixels.nbytes)
-    return _run(iterate, pixels, pixels.dtype, how, device, tile_done=tile_done)
+    return _run(stacked, pixels, pixels.dtype, how, device, tile_done=tile_done)
 
 
 @torch.inference_mode()

@@ -54,6 +54,7 @@ class Restorer:
         tile_overlap: int | None = None,
         memory: int | str | None = None,
         device: str = "auto",
+        network: str | None = None,
     ) -> Self:
         """Load weights.
 
@@ -67,6 +68,8 @@ class Restorer:
             memory: What the process may take, in bytes or as `2GB`; tiles become as small as
                 needed.
             device: `auto`, `cuda`, `mps` or `cpu`.
+            network: Where the weights are of a network of somebody else's, its
+                `package.module:Class`, which is imported: give it only if you trust that code.
 
         Raises:
             BadInputError: If there are no such weights, or the device is not there.
@@ -75,7 +78,7 @@ class Restorer:
         if "task" not in card:
             raise BadInputError(f"{weights}: the card does not say which task they are for")
         found = choose_device(device)
-        model = Network.of(TrainedModel(tensors, card, ())).build(found)
+        model = Network.of(TrainedModel(tensors, card, ()), network).build(found)
         wanted = {"passes": passes, "tile": tile, "tile_overlap": tile_overlap, "memory": memory}
         try:
             how = RestoreParameters.model_validate(wanted)

@@ -1,6 +1,8 @@
 """Restoration networks, one file each; they know nothing of training."""
 
 from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -14,6 +16,38 @@ MODELS: Mapping[str, type[nn.Module]] = {
     "dmphn": DMPHN,
     "mtrnn": MTRNN,
 }
+
+
+def build_network(name: str, arguments: Mapping[str, Any]) -> nn.Module:
+    """Build a network: one of MODELS, or one of somebody else's, `package.module:Class`.
+
+    Raises:
+        BadInputError: If it is not found, is not a torch module, or takes other arguments.
+    """
+    network = MODELS.get(name) or _import_network(name)
+    try:
+        return network(**arguments)
+    except TypeError as error:
+        raise BadInputError(f"model = '{name}': {error}") from error
+
+
+def _import_network(name: str) -> type[nn.Module]:
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise BadInputError(f"model = '{name}': {error}") from error
+    if not (isinstance(found, type) and issubclass(found, nn.Module)):
+        raise BadInputError(f"model = '{name}': is not a torch.nn.Module")
+    return found
+
+
+def iterate(model: nn.Module, image: Tensor) -> list[Tensor]:
+    """Return the images after each iteration; a network that has none gives one."""
+    if hasattr(model, "iterate"):
+        images: list[Tensor] = model.iterate(image)  # type: ignore[operator]
+        return images
+    return [model(image)]
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str) -> None:

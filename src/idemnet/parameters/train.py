@@ -1,8 +1,10 @@
 """Parameters of training."""
 
+import re
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     NonNegativeInt,
@@ -28,15 +30,29 @@ def _precision(name: object) -> object:
     return {True: "auto", False: "off"}[name] if isinstance(name, bool) else name
 
 
+OWN_NETWORK = r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"
+"""How a network of somebody else's is named: `package.module:Class`."""
+
+
+def _known_network(name: str) -> str:
+    known = tuple(NetworkParameters.model_fields)
+    if name not in known and not re.fullmatch(OWN_NETWORK, name):
+        raise ValueError(f"must be {', '.join(known)} or package.module:Class")
+    return name
+
+
 Sigma = Annotated[float, Field(ge=0, le=50)]
 
 
 class TrainParameters(Parameters):
     """How a network is trained; the defaults are the paper's."""
 
-    model: Literal["idempotent", "dmphn", "mtrnn"] = "idempotent"
-    """One of idemnet.models.MODELS: which of the groups in `network` is used."""
+    model: Annotated[str, AfterValidator(_known_network)] = "idempotent"
+    """`idempotent`, `dmphn` or `mtrnn`, built with its group in `network`; or a network of your
+    own, `package.module:Class`: any torch module that maps (N, 3, H, W) in [0, 1] to the same."""
     network: NetworkParameters = NetworkParameters()
+    arguments: dict[str, Any] = Field({}, exclude=True)  # `network` is dumped with them
+    """What a network of your own is built with."""
     initialize_from: Annotated[str | None, BeforeValidator(_nothing)] = None
     """What to go on from: `starter` (the weights that are shipped), the path of a
     weights.safetensors with its card beside it, mlflow:NAME@ALIAS; `none`: from scratch."""
@@ -127,15 +143,17 @@ class TrainParameters(Parameters):
     """How long machines wait for each other, and for prepared data in a shared folder."""
 
     @property
-    def arguments(self) -> dict[str, Any]:
+    def network_arguments(self) -> dict[str, Any]:
         """What the chosen model is built with."""
+        if ":" in self.model:
+            return dict(self.arguments)
         group: Parameters = getattr(self.network, self.model)
         return group.model_dump(mode="json")
 
     @field_serializer("network")
     def _only_what_counts(self, _: NetworkParameters) -> dict[str, Any]:
         """Fingerprints, cards and MLflow see the chosen model's arguments, and no other's."""
-        return self.arguments
+        return self.network_arguments
 
     @model_validator(mode="after")
     def _passes_and_batches_fit(self) -> Self:
@@ -152,8 +170,17 @@ class TrainParameters(Parameters):
         return self
 
     @model_validator(mode="after")
+    def _arguments_are_of_an_own_network(self) -> Self:
+        if self.arguments and ":" not in self.model:
+            raise ValueError(
+                f"arguments are for a network of your own; those of '{self.model}' are in "
+                f"network.{self.model}"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _iterations_can_be_supervised(self) -> Self:
-        if self.temporal_supervision and self.arguments.get("iterations", 1) < 2:
+        if self.temporal_supervision and self.network_arguments.get("iterations", 1) < 2:
             raise ValueError(
                 f"temporal_supervision needs a model of several iterations, which "
                 f"'{self.model}' is not with these arguments"

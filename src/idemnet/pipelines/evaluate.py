@@ -55,7 +55,7 @@ def _plan(
     from idemnet.system.device import choose_device  # noqa: PLC0415
 
     device = choose_device(parameters.device)
-    job = EvaluationJob(test, Network.of(trained), parameters, device)
+    job = EvaluationJob(test, Network.of_project(trained), parameters, device)
     return Plan(
         [Job(job.names, job.make)],
         {

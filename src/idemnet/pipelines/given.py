@@ -51,7 +51,7 @@ class Restore:
 
 def restored_pairs(pairs: Pairs, trained: TrainedModel) -> Pairs:
     """Return the test pairs, but with degraded images that a network has restored."""
-    restored = partial(ChangedImage, change=Restore(Network.of(trained)))
+    restored = partial(ChangedImage, change=Restore(Network.of_project(trained)))
     return replace(
         pairs,
         fingerprint=fingerprint(

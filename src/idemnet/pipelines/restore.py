@@ -55,7 +55,7 @@ def restore_inbox(
     if not inbox.pictures:
         raise BadInputError(f"{inbox.place} holds no pictures")
     device = choose_device(parameters.device)
-    job = RestoreJob(inbox.pictures, Network.of(trained), parameters, device)
+    job = RestoreJob(inbox.pictures, Network.of_project(trained), parameters, device)
     made_from = {"weights": card["sha256"], "device": device, "torch": version("torch")}
     return Recipe(
         fingerprint("restore", versions.RESTORE, parameters, inbox.fingerprint, made_from),

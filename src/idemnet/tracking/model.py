@@ -25,8 +25,8 @@ class Restoration(PythonModel):
         # Last: an installed idemnet goes before, of which this has only the networks.
         sys.path.append(context.artifacts["code"])
         card = json.loads(Path(context.artifacts["card"]).read_bytes())
-        models = importlib.import_module("idemnet.models").MODELS
-        self.network = models[card["architecture"]](**card["arguments"]).train(mode=False)
+        build = importlib.import_module("idemnet.models").build_network
+        self.network = build(card["architecture"], card["arguments"]).train(mode=False)
         self.network.load_state_dict(load_file(context.artifacts["weights"]))
 
     def predict(

@@ -185,9 +185,10 @@ class TrainingJob:
         """Build the network with the weights that the seed gives."""
         import torch  # noqa: PLC0415
 
-        from idemnet.models import MODELS  # noqa: PLC0415
+        from idemnet.models import build_network  # noqa: PLC0415
 
         torch.manual_seed(self.parameters.seed)
         # Networks that cannot do it need not know of it.
         wanted = {"checkpoint_iterations": True} if self.parameters.checkpoint_iterations else {}
-        return MODELS[self.parameters.model](**self.parameters.arguments, **wanted)
+        arguments = {**self.parameters.network_arguments, **wanted}
+        return build_network(self.parameters.model, arguments)

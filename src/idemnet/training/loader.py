@@ -39,7 +39,7 @@ class Samples(Dataset[Sample]):
             softness=self.parameters.softness,
             grain=self.parameters.grain,
             ladders=self.ladders,
-            iterations=self.parameters.arguments.get("iterations", 1),
+            iterations=self.parameters.network_arguments.get("iterations", 1),
         )
         return torch.from_numpy(degraded), torch.from_numpy(clean), name
 

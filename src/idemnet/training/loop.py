@@ -7,6 +7,7 @@ import time
 import torch
 from torch import Tensor, nn
 
+from idemnet.models import iterate
 from idemnet.parameters.train import TrainParameters
 from idemnet.steps.services import RunJournal
 from idemnet.system.progress import count_items
@@ -80,7 +81,7 @@ class Objective(nn.Module):
     def forward(self, degraded: Tensor, clean: Tensor, times: int) -> dict[str, Tensor]:
         if not self.settings.temporal_supervision:
             return self._compare(degraded, clean, times)
-        iterations = self.model.iterate(degraded)  # type: ignore[operator]
+        iterations = iterate(self.model, degraded)
         losses = self._compare(degraded, clean[:, -1], times, iterations[-1])
         steps = temporal_loss(iterations[:-1], clean[:, :-1])
         return losses | {"temporal": steps, "total": losses["total"] + steps}

@@ -15,7 +15,7 @@ def describe(job: TrainingJob, final: dict[str, Any]) -> TrainedModel:
     card = {
         "task": job.task,
         "architecture": job.parameters.model,
-        "arguments": job.parameters.arguments,
+        "arguments": job.parameters.network_arguments,
         "parameters": count_parameters(job.build_model()),
         "training": job.made_from["train"],
         "epoch": best["epoch"],
