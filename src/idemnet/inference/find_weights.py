@@ -9,6 +9,7 @@ from pathlib import Path
 
 from idemnet.errors import BadInputError
 from idemnet.inference.weights import WEIGHTS
+from idemnet.tasks import task_names
 
 MLFLOW = re.compile(r"mlflow:(?P<name>[^@]+)@(?P<alias>.+)")
 
@@ -19,11 +20,11 @@ def find_weights(name: str | Path) -> Path:
     Raises:
         BadInputError: If there is none.
     """
+    if str(name) in task_names():
+        return _of_task(str(name))
     if match := MLFLOW.fullmatch(str(name)):
         return _of_mlflow(match["name"], match["alias"])
     path = Path(name).expanduser()
-    if str(name).isidentifier() and (_shipped(str(name)).is_file() or not path.exists()):
-        return _of_task(str(name))
     path = path / WEIGHTS if path.is_dir() else path
     if not path.is_file():
         raise BadInputError(f"{path}: not found; weights are a task, a path, or mlflow:NAME@ALIAS")

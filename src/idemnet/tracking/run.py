@@ -228,7 +228,7 @@ def _save_model(place: Path, weights: str, card: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         pyfunc.save_model(
             place,
-            python_model=str(Path(__file__).with_name("mlflow_model.py")),
+            python_model=str(Path(__file__).with_name("model.py")),
             artifacts={"weights": weights, "card": card, "code": str(_copy_networks(Path(folder)))},
             # Without a local suffix (2.13.0+cpu), which package indexes do not have.
             pip_requirements=[
