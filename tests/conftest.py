@@ -17,7 +17,7 @@ import yaml
 from filelock import FileLock
 from omegaconf import OmegaConf
 
-from .datasets.http_server import Server
+from .fetch.http_server import Server
 
 REPOSITORY = Path(__file__).parents[1]
 REAL = REPOSITORY.parent / "shared" / "real"
@@ -34,7 +34,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as the program sets it (sett
 hypothesis.settings.register_profile("patient", deadline=None)  # machines are busy at times
 hypothesis.settings.load_profile("patient")
 
-LONGEST_FIRST = ("test_kill_sweep.py", "end_to_end", "faults", "training", "datasets")
+LONGEST_FIRST = ("test_kill_sweep.py", "end_to_end", "faults", "training", "tracking", "fetch")
 """Files and folders of tests; what is long must not come last, when other workers have nothing to
 do: the sweep takes a third of `make faults`."""
 

@@ -23,9 +23,9 @@ import yaml
 from idemnet.media.image_files import encode_png
 
 from .conftest import BIN, REPOSITORY, SMALL, Project, environment
-from .datasets.test_clip import film
-from .datasets.test_legacy_weights import random_network, release
 from .end_to_end.test_tools import free_port
+from .inference.test_import_weights import random_network, release
+from .inference.test_video import film
 
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 RNG = np.random.default_rng(3)

@@ -3,7 +3,7 @@
 import json
 import time
 
-from ..datasets.test_video import write_video
+from ..media.test_frames import write_video
 
 STEPS = {"download": "data/01_raw", "synthesize": "data/03_primary", "crop": "data/05_model_input"}
 

@@ -25,8 +25,8 @@ from idemnet.media.image_files import register_heif
 from idemnet.models import MODELS
 
 from ..conftest import Project
-from ..datasets.downloads import wait_until
-from ..datasets.test_clip import film, frames_of
+from ..fetch.downloads import wait_until
+from ..inference.test_video import film, frames_of
 
 RNG = np.random.default_rng(1)
 OWN = ("--weights", "data/06_models/deblur/builtin")

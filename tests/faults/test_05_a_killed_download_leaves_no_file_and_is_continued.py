@@ -12,7 +12,7 @@ import yaml
 
 from idemnet.media.image_files import encode_png
 
-from ..datasets.downloads import (
+from ..fetch.downloads import (
     DATA,
     HALF,
     SHA256,
@@ -26,7 +26,7 @@ from ..datasets.downloads import (
     wait_until,
     zip_of,
 )
-from ..datasets.http_server import says, whole
+from ..fetch.http_server import says, whole
 
 DOWNLOAD = ("kedro", "run", "--pipeline=prepare_deblur", "--tags=download")
 

@@ -4,8 +4,8 @@ import subprocess
 
 import pytest
 
-from ..datasets.downloads import DATA, HALF, SHA256, get, names, refused, zip_of
-from ..datasets.http_server import Server, says, until_closed, whole
+from ..fetch.downloads import DATA, HALF, SHA256, get, names, refused, zip_of
+from ..fetch.http_server import Server, says, until_closed, whole
 
 LIES = {
     "cuts": (whole(DATA, cut=HALF, ranges=False), f"expected {len(DATA)} bytes, got {HALF} bytes"),

@@ -27,7 +27,7 @@ from idemnet.storage.manifest import read_manifest
 from idemnet.tasks.deblur import synthesize_blur
 
 from ..conftest import REPOSITORY
-from ..datasets.test_published import recipe, tree
+from ..steps.test_publish import recipe, tree
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from idemnet.errors import BadInputError
 from idemnet.fetch.archive import Archive
 from idemnet.fetch.sources import SourcesOnDisk
 
-from ..datasets.archives import GOOD, LIMIT, LOCAL, content, refused, write
-from ..datasets.test_sources import make_frames, raw_dataset, source, zipped
+from ..fetch.archives import GOOD, LIMIT, LOCAL, content, refused, write
+from ..fetch.test_sources import make_frames, raw_dataset, source, zipped
 
 
 def test_a_flipped_byte_leaves_no_folder_and_the_whole_archive_then_does(tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from idemnet.errors import BadInputError
 from idemnet.fetch.archive import Archive
 
-from ..datasets.archives import LIMIT, raw_name, refused, write
+from ..fetch.archives import LIMIT, raw_name, refused, write
 
 
 def special(mode):

@@ -13,7 +13,7 @@ from idemnet.errors import BadInputError
 from idemnet.fetch import zip_directory
 from idemnet.fetch.archive import RATIO_LIMIT, Archive
 
-from ..datasets.archives import (
+from ..fetch.archives import (
     END,
     ENTRY,
     GOOD,

@@ -14,7 +14,7 @@ from idemnet.datasets.patches import PATCHES, PatchesDataset
 from idemnet.errors import BadInputError
 from idemnet.media.image_files import FORMATS, ImageFile, decode_image, encode_png, write_image
 
-from ..datasets.test_images import RGB, saved
+from ..media.test_image_files import RGB, saved
 
 
 def test_a_run_names_the_file_and_trains_nothing(project):

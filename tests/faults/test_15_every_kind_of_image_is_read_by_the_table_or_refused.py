@@ -12,7 +12,7 @@ from idemnet.errors import BadInputError
 from idemnet.media.image_files import ImageFile, decode_image, encode_png, register_heif
 from idemnet.media.read_photo import decode_photo
 
-from ..datasets.test_images import saved
+from ..media.test_image_files import saved
 
 RNG = np.random.default_rng(0)
 RGB = RNG.integers(0, 256, (6, 5, 3), np.uint8)

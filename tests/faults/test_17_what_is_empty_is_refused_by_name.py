@@ -9,8 +9,8 @@ from kedro.io import DatasetError
 from idemnet.errors import BadInputError
 from idemnet.fetch.sources import SourcesOnDisk
 
-from ..datasets.archives import refused
-from ..datasets.test_sources import raw_dataset, source
+from ..fetch.archives import refused
+from ..fetch.test_sources import raw_dataset, source
 
 
 def test_the_command_leaves_with_one(project):

@@ -24,10 +24,10 @@ from idemnet.storage.executor import Job
 from idemnet.tracking.journal import JOURNAL, Journal, read_journal
 from idemnet.training.launch import launch
 
-from ..datasets.downloads import DATA, HALF, child, get, names, refused
-from ..datasets.http_server import whole as sends_whole
-from ..datasets.test_published import recipe, tree
 from ..end_to_end.test_train import TRAIN, checkpoints, weights
+from ..fetch.downloads import DATA, HALF, child, get, names, refused
+from ..fetch.http_server import whole as sends_whole
+from ..steps.test_publish import recipe, tree
 from ..training.tiny import RandomPatches, digest, limit_files, make_job, run_apart, trained
 
 ROOM = r"File too large: at least \d[\d.]* \w+ is needed and \d[\d.]* \w+ is free"

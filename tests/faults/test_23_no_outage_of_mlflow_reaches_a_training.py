@@ -18,7 +18,7 @@ from idemnet.tracking.journal import read_journal
 from idemnet.tracking.store import Uploader, upload
 
 from ..conftest import Project
-from ..datasets.mlflow_outages import (
+from ..tracking.outages import (
     STEPS,
     Server,
     artifacts,

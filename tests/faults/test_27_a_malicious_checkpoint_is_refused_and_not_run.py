@@ -19,7 +19,7 @@ from idemnet.inference.import_weights import import_dmphn
 from idemnet.inference.weights import read_weights
 
 from ..conftest import BIN, REPOSITORY
-from ..datasets.test_legacy_weights import WIDTH, random_network, release
+from ..inference.test_import_weights import WIDTH, random_network, release
 
 RUN = "f" * 64
 HUGE = 1 << 40

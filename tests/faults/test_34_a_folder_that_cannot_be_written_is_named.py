@@ -20,8 +20,8 @@ from idemnet.storage.executor import Job
 from idemnet.tracking.journal import Journal
 from idemnet.training.launch import launch
 
-from ..datasets.test_published import recipe, tree
 from ..end_to_end.test_train import TRAIN
+from ..steps.test_publish import recipe, tree
 from ..training.tiny import RandomPatches, Record, digest, make_job, run_apart, trained
 
 

@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from idemnet.commands.main import main
 from idemnet.tracking.uri import explain
 
-from ..datasets.downloads import DATA, HALF, get, names, refused
-from ..datasets.http_server import Server, says, whole
-from ..datasets.mlflow_outages import Server as MlflowServer
-from ..datasets.mlflow_outages import broken, closed, train
+from ..fetch.downloads import DATA, HALF, get, names, refused
+from ..fetch.http_server import Server, says, whole
+from ..tracking.outages import Server as MlflowServer
+from ..tracking.outages import broken, closed, train
 
 
 def test_password_is_sent_but_never_shown(server, tmp_path, caplog):

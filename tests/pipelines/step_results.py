@@ -54,7 +54,7 @@ from idemnet.tasks.dehaze import synthesize_haze
 from idemnet.tasks.derain import synthesize_rain
 
 from ..conftest import REPOSITORY
-from ..datasets.test_video import write_video
+from ..media.test_frames import write_video
 from ..reporting.made_up import make_evaluation, make_trained
 from ..reporting.test_studies import study
 from ..reporting.test_studies import whole as whole_study

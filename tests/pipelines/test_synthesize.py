@@ -13,7 +13,7 @@ from idemnet.parameters.source import SourceParameters
 from idemnet.parameters.synthesize import BlurParameters
 from idemnet.tasks.deblur import synthesize_blur
 
-from ..datasets.test_video import write_video
+from ..media.test_frames import write_video
 
 
 def load_raw(tmp_path: Path, **groups):

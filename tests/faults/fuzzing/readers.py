@@ -34,7 +34,7 @@ from idemnet.media.read_photo import decode_photo
 from idemnet.media.write_photo import encode_photo, result_name
 from idemnet.models import MODELS
 
-from ...datasets.test_photo import cmyk_profile
+from ...media.test_photo import cmyk_profile
 
 NAME = "f" * 64
 

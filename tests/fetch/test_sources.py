@@ -16,8 +16,8 @@ from idemnet.media.image_files import write_image
 from idemnet.parameters.source import SourceParameters
 from idemnet.storage.manifest import read_manifest
 
+from ..media.test_frames import write_video
 from .http_server import Server, says, whole
-from .test_video import write_video
 
 
 def make_frames(folder: Path, height: int = 8) -> Path:

@@ -22,7 +22,7 @@ from idemnet.tracking.store import PROGRESS, upload
 from idemnet.tracking.uri import tracking_uri
 
 from ..conftest import BIN
-from .mlflow_outages import artifacts, assert_whole, client, runs, started
+from .outages import artifacts, assert_whole, client, runs, started
 
 pytestmark = pytest.mark.usefixtures("patience")
 
