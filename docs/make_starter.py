@@ -194,12 +194,14 @@ def scores_in(folder: Path) -> str:
 def _summary(card: dict[str, Any]) -> str:
     # Cards of the first weights call the scores on test images by what these were.
     test, real = card["scores"].get("test") or card["scores"]["scenes"], card["scores"]["real"]
-    second = f", and the second pass changes {test['second_change']:.1%} of what the first changed"
+    second = ""
+    if "second_change" in test:
+        second = f", and the second pass changes {test['second_change']:.1%} of what the first did"
     return (
         f"{card['parameters']:,} parameters, seed {card['training']['seed']}, {card['hours']:.1f} "
         f"hours of training. {test['images']} test images (protocol {test['protocol']}): "
         f"{test['psnr_input']:.2f} -> {test['psnr']:.2f} dB; ten passes lose "
-        f"{test['lost_in_ten_passes']:.2f} dB{second if 'second_change' in test else ''}. "
+        f"{test['lost_in_ten_passes']:.2f} dB{second}. "
         f"Real pictures (protocol {real['protocol']}, passes chained in 8 bits), PSNR in dB:"
     )
 

@@ -24,7 +24,12 @@ def words_of(task: str) -> Words:
 
 def name_of(dataset: str) -> str:
     """Call a data set what people call it."""
-    names = {"builtin": "built-in scenes", "starter": "a thousand scenes", "gopro": "GoPro"}
+    names = {
+        "builtin": "built-in scenes",
+        "starter": "a thousand scenes",
+        "gopro": "GoPro",
+        "gopro_third": "a third of GoPro's training pairs",
+    }
     return names.get(dataset, dataset)
 
 
