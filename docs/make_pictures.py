@@ -15,9 +15,9 @@ from idemnet.imaging.image import Image as Pixels
 
 DOCS = Path(__file__).parent
 SHOWN = (
-    ("GOPR0384_11_05-004027", (300, 400)),
-    ("GOPR0871_11_00-000074", (250, 500)),
-    ("GOPR0410_11_00-000133", (250, 500)),
+    ("GOPR0385_11_01-003087", (250, 380)),
+    ("GOPR0384_11_05-004027", (200, 640)),
+    ("GOPR0384_11_05-004075", (250, 240)),
 )
 """Pictures, and the top left corner of what is shown of each."""
 HEIGHT, WIDTH, GAP, PASSES = 240, 320, 4, 10
