@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import torch only for those who restore."""
+    """Import Restorer lazily, because importing torch takes seconds."""
     if name == "Restorer":
         from idemnet.inference.restorer import Restorer  # noqa: PLC0415
 

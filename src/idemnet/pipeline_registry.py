@@ -1,8 +1,8 @@
 from kedro.pipeline import Pipeline
 
-from idemnet.parameters.study import STUDIES
 from idemnet.pipelines.restoration import create_pipeline, create_restoring
-from idemnet.pipelines.study import create_realblur, create_study
+from idemnet.pipelines.study import create_study
+from idemnet.studies import all_studies
 from idemnet.tasks import task_names
 
 
@@ -18,11 +18,6 @@ def register_pipelines() -> dict[str, Pipeline]:
         pipelines[f"train_{task}"] = whole
         pipelines[f"evaluate_{task}"] = whole.only_nodes_with_tags("evaluate", "report")
         pipelines[f"restore_{task}"] = create_restoring(task)
-    for name, task in STUDIES.items():
-        pipelines[f"study_{name}"] = pipelines[f"prepare_{task}"] + create_study(name, task)
-    pipelines["study_realblur"] = (
-        pipelines["prepare_deblur"]
-        + create_realblur()
-        + create_study("realblur", "deblur", "realblur_pairs")
-    )
+    for name, study in all_studies().items():
+        pipelines[f"study_{name}"] = pipelines[f"prepare_{study.task}"] + create_study(study)
     return {"__default__": pipelines["train_deblur"], **pipelines}

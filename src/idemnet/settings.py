@@ -3,24 +3,29 @@
 import os
 import warnings
 
+from idemnet.hooks.cluster import ClusterHooks
+from idemnet.hooks.outer_launcher import OuterLauncherHooks
 from idemnet.hooks.parameters import ParameterHooks
 from idemnet.hooks.run_lock import RunLockHooks
+from idemnet.hooks.tracking import TrackingHooks
 
-HOOKS = (ParameterHooks(), RunLockHooks())
+# Called in reverse: who only joins a training locks nothing, and the folders are free before
+# anything is pushed.
+HOOKS = (TrackingHooks(), ParameterHooks(), RunLockHooks(), OuterLauncherHooks(), ClusterHooks())
 
-# OpenMP threads spin for microseconds while they wait for each other, then sleep. Its default, to
-# spin for milliseconds, makes training 60 times slower where other programs use the same cores;
-# sleeping at once makes two threads slower than one (benchmarks/threads.py). torch reads it when it
-# is imported, so it is set here.
+# OpenMP threads spin for microseconds while they wait for each other, then sleep. The default,
+# spinning for milliseconds, makes training 60 times slower if other programs use the same cores;
+# sleeping at once makes two threads slower than one (benchmarks/threads.py). Set here because torch
+# reads it on import.
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 CONFIG_LOADER_ARGS = {
     "base_env": "base",
     "default_run_env": "local",
     "config_patterns": {"parameters": ["parameters*", "sources*"]},
-    # An environment says only what it sets differently.
+    # An environment contains only what it changes.
     "merge_strategy": {"parameters": "soft", "globals": "soft"},
 }
 
-# Kedro 1.7 asks for --pipelines even where there is one; --pipeline says what is meant.
+# Kedro 1.7 prefers --pipelines even for a single one; --pipeline is clearer.
 warnings.filterwarnings("ignore", message="Option '--pipeline' is deprecated")

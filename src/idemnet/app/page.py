@@ -1,4 +1,4 @@
-"""The page of `idemnet app`: what lies where, and what each button does."""
+"""The page of `idemnet app`: its layout, and what each button does."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import gradio as gr
 
-from idemnet.app import repeating
+from idemnet.app import repeat_curve
 from idemnet.app.restoring import (
     MAX_MEGABYTES,
     MAX_MEGAPIXELS,
@@ -23,7 +23,7 @@ from idemnet.app.restoring import (
     write_result,
     write_view,
 )
-from idemnet.app.samples import Sample, credit
+from idemnet.app.samples import SampleFile, credit
 from idemnet.app.weights import describe_missing, describe_weights, name_curve
 from idemnet.errors import BadInputError
 from idemnet.inference.restorer import Restorer
@@ -42,27 +42,27 @@ SHOW_STEP = """number => document.querySelectorAll("#steps figure").forEach(
     (one, place) => { one.hidden = place !== number })"""
 
 PROGRESS = gr.Progress()
-"""As a default, it tells gradio to hand one in."""
+"""Default argument that makes gradio pass a progress tracker."""
 
 Updates = dict[Any, Any]
-"""What becomes of the components."""
+"""New states of components."""
 
 
 class Page:
-    """Components, and what happens when people touch them.
+    """Components of the page and their event handlers.
 
     Args:
-        restorers: By task; those that there are weights for.
-        compared: Whose repeat curve is drawn beside that of the same task.
-        samples: Pictures to begin with.
-        computer: Where pictures are restored, in words.
+        restorers: Restorers by task, for tasks that have weights.
+        compared: Restorer whose repeat curve is drawn next to that of the same task.
+        samples: Pictures to try.
+        computer: Description of the computer that restores pictures.
     """
 
     def __init__(
         self,
         restorers: Mapping[str, Restorer],
         compared: Restorer | None,
-        samples: Sequence[Sample],
+        samples: Sequence[SampleFile],
         computer: str,
     ) -> None:
         self.restorers, self.compared, self.samples = restorers, compared, samples
@@ -74,17 +74,17 @@ class Page:
             gr.HTML(INTRODUCTION.format(computer=escape(computer)))
             with gr.Row():
                 with gr.Column(scale=2, min_width=280):
-                    self._lay_out_question()
+                    self._build_input()
                 with gr.Column(scale=5, min_width=280):
-                    self._lay_out_answer()
+                    self._build_output()
             with gr.Row(visible=False, elem_id="results") as self.results:
-                self._lay_out_details()
+                self._build_details()
             first = next(iter(restorers.values()))
             self.about = gr.HTML(describe_weights(first), elem_id="about")
             gr.HTML(f"<p>Photographs: {escape(credit())}.</p>", elem_id="credit")
             self._connect()
 
-    def _lay_out_question(self) -> None:
+    def _build_input(self) -> None:
         self.upload = gr.File(label="Your picture", height=130, elem_id="upload")
         gr.HTML("<p>Or try one of these:</p>", elem_id="or")
         self.gallery = gr.Gallery(
@@ -104,7 +104,7 @@ class Page:
         )  # fmt: skip
         self.button = gr.Button("Restore", variant="primary", elem_id="restore")
 
-    def _lay_out_answer(self) -> None:
+    def _build_output(self) -> None:
         self.message = gr.HTML(visible=False, elem_id="message")
         self.preview = gr.HTML(EMPTY, elem_id="preview")
         script = (files("idemnet") / "app/comparison.js").read_text(encoding="utf-8")
@@ -113,7 +113,7 @@ class Page:
             "Download the result", variant="primary", visible=False, elem_id="download"
         )
 
-    def _lay_out_details(self) -> None:
+    def _build_details(self) -> None:
         with gr.Column(min_width=280) as self.iterations:
             self.steps = _titled("Iteration by iteration", "steps")
             self.step = gr.Slider(
@@ -128,12 +128,12 @@ class Page:
     def _connect(self) -> None:
         shown = [self.message, self.preview, self.before_after, self.download, self.results]
         quick: Any = {"concurrency_limit": None, "api_visibility": "private"}
-        # One after the other: two restorations at once would each take twice as long.
+        # One at a time: two restorations at once would each take twice as long.
         slow: Any = {"concurrency_id": "restoring", "api_visibility": "private"}
         self.gallery.select(
             self.choose_sample, None, [self.upload, self.task], show_progress="hidden", **quick
         )
-        self.upload.change(self.look, self.upload, shown, show_progress="hidden", **quick)
+        self.upload.change(self.show_upload, self.upload, shown, show_progress="hidden", **quick)
         self.task.change(self.name_weights, self.task, self.about, show_progress="hidden", **quick)
         self.step.change(None, self.step, None, js=SHOW_STEP, **quick)
         pressed = self.button.click(
@@ -146,27 +146,27 @@ class Page:
         pressed.then(self.draw_curve, [self.upload, self.task], self.curve, **slow)
 
     def choose_sample(self, chosen: gr.SelectData) -> tuple[str, str]:
-        """Take a sample as if it had been uploaded, and the task that it is for."""
+        """Return a sample as if it had been uploaded, and its task."""
         sample = self.samples[chosen.index]
         return str(sample.path), sample.task
 
     def name_weights(self, task: str) -> str:
         return describe_weights(self.restorers[task])
 
-    def look(self, path: str | None) -> Updates:
-        """Show a picture as it came, and put away what was restored before."""
+    def show_upload(self, path: str | None) -> Updates:
+        """Show an uploaded picture, and hide earlier results."""
         if path is None:
             return self._without_result(EMPTY)
         try:
             photo = read_photo(Path(path))
         except (BadInputError, OSError) as error:
-            return self._without_result(EMPTY, say(error))
+            return self._without_result(EMPTY, describe_error(error))
         return self._without_result(show_picture(photo, Path(path).name))
 
     def restore(
         self, path: str | None, task: str, passes: int, progress: gr.Progress = PROGRESS
     ) -> Updates:
-        """Restore a picture, and show all that there is to see of it."""
+        """Restore a picture, and show the results."""
         if path is None:
             return self._without_result(EMPTY, "Choose a picture first.")
         original = Path(path)
@@ -175,7 +175,7 @@ class Page:
             restored, steps = restore_photo(photo, self.restorers[task], passes, progress)
             result = write_result(restored, original)
         except (BadInputError, OSError, MemoryError) as error:
-            return self._without_result(EMPTY, say(error))
+            return self._without_result(EMPTY, describe_error(error))
         before, after = to_eight_bits(photo.pixels), to_eight_bits(restored.pixels)
         whole = [
             self._serve(write_view(picture, result.with_name(name)))
@@ -187,7 +187,7 @@ class Page:
             self.before_after: gr.HTML(show_both(before, after, whole), visible=True),
             self.download: gr.DownloadButton(value=result, visible=True),
             self.results: gr.Row(visible=True),
-            # Of a single iteration there is nothing to see but what is seen above.
+            # A single iteration is already shown above.
             self.iterations: gr.Column(visible=len(steps) > 2),
             self.steps: show_steps(steps, passes),
             self.step: gr.Slider(maximum=len(steps) - 1, value=len(steps) - 1),
@@ -196,7 +196,7 @@ class Page:
         }
 
     def draw_curve(self, path: str | None, task: str, progress: gr.Progress = PROGRESS) -> str:
-        """Measure what repeating does to the middle of the picture."""
+        """Measure what repeated restoration does to the middle of the picture."""
         try:
             photo = read_photo(Path(path or ""))
         except (BadInputError, OSError):
@@ -206,15 +206,15 @@ class Page:
             restorers.append(self.compared)
         picture = to_eight_bits(photo.pixels)
         curves = {
-            name_curve(restorer, compared=restorer is self.compared): repeating.repeat(
+            name_curve(restorer, compared=restorer is self.compared): repeat_curve.repeat(
                 picture, restorer, progress
             )
             for restorer in restorers
         }
-        return repeating.show(curves, name_middle(picture))
+        return repeat_curve.show(curves, name_middle(picture))
 
     def _serve(self, path: Path) -> str:
-        """Let gradio serve a file, and delete it with the others; return its address."""
+        """Return the address of a file that gradio serves, and deletes with the others."""
         served = self.before_after.move_resource_to_block_cache(path)
         return f"gradio_api/file={quote(str(served))}"
 
@@ -233,12 +233,12 @@ def _titled(title: str, name: str) -> gr.HTML:
     return gr.HTML(html_template=f"<h2>{title}</h2>${{value}}", elem_id=name)
 
 
-def say(error: BaseException) -> str:
-    """Put into words for the page what is wrong with a picture."""
+def describe_error(error: BaseException) -> str:
+    """Return an error message for the page."""
     match error:
         case FileNotFoundError():
-            return "The picture is no longer here, it was deleted: choose it again."
+            return "The uploaded picture has expired: choose it again."
         case MemoryError():
-            return "The picture needs more memory than there is: make it smaller."
+            return "Not enough memory for this picture: scale it down."
         case _:
             return str(error)

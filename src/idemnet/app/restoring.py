@@ -1,4 +1,4 @@
-"""What the page does with a picture: read it, restore it step by step, and show what changed."""
+"""Read, restore and display pictures for the page."""
 
 import io
 from collections.abc import Callable, Sequence
@@ -20,29 +20,29 @@ from idemnet.reporting.pictures import RUNGS, shrink, to_webp
 
 MAX_MEGABYTES = 64
 MAX_MEGAPIXELS = 24
-"""A network on two cores needs a minute or more for so many; `idemnet restore` takes any size."""
+"""Restoring this many takes a minute or more on two cores; `idemnet restore` takes any size."""
 SHARPER = ((2048, 95), (1280, 95), *RUNGS)
-"""Longest side and quality of the pictures that are laid over each other, tried in turn."""
+"""Longest side and quality of the pictures in the comparison, tried in this order."""
 SIDE = 256
-"""Of the part in the picture's middle that changes are measured on: restoring all of it as often as
-the repeat curve asks for would take too long, and only numbers of one part can be compared."""
+"""Side of the central part on which changes are measured: restoring the whole picture for every
+pass of the repeat curve would take too long, and numbers are only comparable for the same part."""
 TALLEST = 620
-"""Of these pictures, in pixels of the page."""
+"""Size of these pictures, in CSS pixels."""
 
 
 def read_photo(path: Path) -> Photo:
-    """Read an uploaded picture; one that is too large is refused by its header.
+    """Read an uploaded picture; reject pictures that are too large by their header.
 
     Raises:
-        BadInputError: If it is too large, or no picture that can be given back as it was.
+        BadInputError: If it is too large, or not a picture that can be written back.
     """
     data = path.read_bytes()
     header = open_image(io.BytesIO(data), path.name, for_photo=True)
     megapixels = header.width * header.height / 1e6
     if megapixels > MAX_MEGAPIXELS:
         raise BadInputError(
-            f"{path.name}: has {megapixels:.1f} megapixels, more than the {MAX_MEGAPIXELS} this "
-            "page takes: make it smaller, or use `idemnet restore`"
+            f"{path.name}: has {megapixels:.1f} megapixels, more than this page's limit of "
+            f"{MAX_MEGAPIXELS}: scale it down, or use `idemnet restore`"
         )
     return decode_photo(data, path.name)
 
@@ -50,9 +50,9 @@ def read_photo(path: Path) -> Photo:
 def restore_photo(
     photo: Photo, restorer: Restorer, passes: int, advance: Callable[..., object]
 ) -> tuple[Photo, list[Image]]:
-    """Restore a picture; give it, and what there is to see at first and after each iteration.
+    """Restore a picture; return the result and the pictures to show for each iteration.
 
-    A pass restores what the pass before has given, as if it had been saved and opened again.
+    Each pass restores the previous result, rounded as if it had been saved and reopened.
     """
     pixels = photo.pixels
     steps = [shrink(to_eight_bits(pixels))]
@@ -65,14 +65,14 @@ def restore_photo(
 
 
 def middle(picture: Image) -> Image:
-    """Cut out the part in the middle by which the page measures changes, at most SIDE x SIDE."""
+    """Return the central part on which the page measures changes, at most SIDE x SIDE."""
     height, width = picture.shape[:2]
     top, left = max(0, height - SIDE) // 2, max(0, width - SIDE) // 2
     return picture[top : top + SIDE, left : left + SIDE]
 
 
 def name_middle(picture: Image) -> str:
-    """Describe which part of a picture `middle` cuts out."""
+    """Describe which part of a picture `middle` returns."""
     part = middle(picture)
     if part.shape == picture.shape:
         return "on the whole picture"
@@ -81,7 +81,7 @@ def name_middle(picture: Image) -> str:
 
 
 def write_result(photo: Photo, original: Path) -> Path:
-    """Write a picture in the format that it came in, in a folder of its own beside it."""
+    """Write a picture in its original format, in its own folder next to the upload."""
     folder = Path(mkdtemp(dir=original.parent))
     name = Path(result_name(original))
     path = folder / f"{name.stem}_restored{name.suffix}"
@@ -90,18 +90,18 @@ def write_result(photo: Photo, original: Path) -> Path:
 
 
 def write_view(picture: Image, path: Path) -> Path:
-    """Write what is seen of a picture, every pixel, as a file for the browser."""
+    """Write a picture at full resolution for the browser."""
     path.write_bytes(encode_png(picture))
     return path
 
 
 def show_steps(steps: Sequence[Image], passes: int) -> str:
-    """Lay the picture after each iteration on one pile, of which the last is to be seen."""
+    """Return the pictures after each iteration, the last one visible."""
     iterations = (len(steps) - 1) // passes
     figures = []
     for number, uri in enumerate(to_webp(steps)):
         done, iteration = divmod(number - 1, iterations)
-        words = f"after iteration {iteration + 1} of {iterations}" if number else "as it came"
+        words = f"after iteration {iteration + 1} of {iterations}" if number else "original"
         if number and passes > 1:
             words += f", pass {done + 1} of {passes}"
         hidden = "" if number == len(steps) - 1 else "hidden"
@@ -110,25 +110,25 @@ def show_steps(steps: Sequence[Image], passes: int) -> str:
 
 
 def show_difference(before: Image, after: Image) -> str:
-    """Show what the network changed, and say how strongly that is magnified."""
+    """Show the magnified difference, with its magnification and mean."""
     changed, times = difference(before, after)
     view = shrink(changed)
     [uri] = to_webp([view])
     change = mean_change(middle(before), middle(after))
     words = (
-        f"{times} times magnified, grey where nothing changed. Mean change, "
+        f"Magnified {times} times; grey means no change. Mean change, "
         f"{name_middle(before)}, in grey levels of 255: {change:.2f}."
     )
     return f"<figure>{_image(uri, view, words)}</figure>"
 
 
 def show_both(before: Image, after: Image, whole: Sequence[str]) -> str:
-    """Lay two pictures over each other, with a border that mouse, finger and arrow keys move.
+    """Return a before/after slider that mouse, touch and arrow keys move.
 
     Args:
         before: Picture on the left.
         after: Picture on the right, of the same size.
-        whole: Addresses of the same two with every pixel, which are fetched for 100%.
+        whole: Addresses of both at full resolution, fetched for 100%.
     """
     height, width = before.shape[:2]
     widest = min(max(2 * width, 320), round(TALLEST * width / height))
@@ -151,7 +151,7 @@ def _side(side: str, uri: str, whole: str, words: str) -> str:
 
 
 def show_picture(photo: Photo, name: str) -> str:
-    """Show a picture as it came."""
+    """Show a picture before it is restored."""
     view = shrink(to_eight_bits(photo.pixels))
     [uri] = to_webp([view])
     height, width = photo.pixels.shape[:2]

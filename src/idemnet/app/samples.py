@@ -1,4 +1,4 @@
-"""Pictures to try the page with: installed packages' photographs, with blur, haze and rain."""
+"""Sample pictures for the page: photographs from installed packages, degraded."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from idemnet.tasks import get_task
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleFile:
     """A degraded photograph on disk."""
 
     path: Path
@@ -19,23 +19,23 @@ class Sample:
     title: str
 
 
-def make_samples(folder: Path, tasks: Collection[str]) -> list[Sample]:
-    """Write the samples of these tasks."""
+def make_samples(folder: Path, tasks: Collection[str]) -> list[SampleFile]:
+    """Write the samples of some tasks."""
     samples = []
     for task in map(get_task, tasks):
         for chosen in task.samples:
             path = folder / f"{chosen.title.replace(' ', '_')}.png"
             PillowImage.fromarray(chosen.degrade(photograph(chosen.photograph)())).save(path)
-            samples.append(Sample(path, task.name, chosen.title))
+            samples.append(SampleFile(path, task.name, chosen.title))
     return samples
 
 
 def photograph(name: str) -> Photograph:
-    """Find one of the test photographs, which no training has seen."""
+    """Return a photograph of the test split, which is never trained on."""
     return next(one for one in PHOTOGRAPHS if one.name == name)
 
 
 def credit() -> str:
-    """Return whose photographs they are, as their licences ask for."""
+    """Return the attribution that the licences require."""
     used = (photograph(name) for name in ("chelsea", "china"))
     return "; ".join(f"{one.name} by {one.author} ({one.licence})" for one in used)

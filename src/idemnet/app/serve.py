@@ -1,4 +1,4 @@
-"""Serving the page: on this computer unless asked otherwise, asking nobody, leaving nothing."""
+"""Serve the page: by default to this computer only, offline, without leaving files behind."""
 
 import os
 import signal
@@ -29,13 +29,13 @@ def serve(
     host: str = HOST,
     port: int | None = None,
 ) -> None:
-    """Serve the page until somebody ends the program.
+    """Serve the page until the program is stopped.
 
     Args:
-        weights: To use for their task, instead of its own.
-        compare: Weights whose repeat curve is drawn beside.
+        weights: Weights to use for their task instead of the default ones.
+        compare: Weights whose repeat curve is drawn for comparison.
         host: Address or name of this computer to listen on.
-        port: Where to listen; the first free one from 7860 on if None.
+        port: Port to listen on; None: the first free one from 7860 on.
 
     Raises:
         BadInputError: If there are no such weights, the host is not this computer's, or the port
@@ -45,13 +45,13 @@ def serve(
     restorers = load_restorers(weights)
     compared = None if compare is None else Restorer.load(compare)
     if compared is not None and compared.card["task"] not in restorers:
-        raise BadInputError(f"there are no weights for '{compared.card['task']}' to compare with")
-    for name in ("SIGTERM", "SIGHUP"):  # so that `with` puts things away, as after Ctrl-C
+        raise BadInputError(f"no weights for task '{compared.card['task']}' to compare with")
+    for name in ("SIGTERM", "SIGHUP"):  # raise KeyboardInterrupt, so that context managers clean up
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.default_int_handler)
     with suppress(KeyboardInterrupt), TemporaryDirectory(prefix="idemnet-app-") as folder:
         _serve(restorers, compared, host, port, Path(folder))
-    # A thread that is still restoring would hold up the interpreter's end, or crash it.
+    # A thread that is still restoring would delay the interpreter's exit, or crash it.
     os._exit(0)
 
 
@@ -60,7 +60,7 @@ def _read(name: str) -> str:
 
 
 def find_address(host: str) -> IPv4Address:
-    """Return the address that a name or number of this computer stands for.
+    """Resolve a name or address of this computer.
 
     Raises:
         BadInputError: If it is not one of this computer's, or not of IPv4.
@@ -71,13 +71,13 @@ def find_address(host: str) -> IPv4Address:
             free.bind((address, 0))
     except OSError as error:
         raise BadInputError(
-            f"--host {host}: not an IPv4 address or name of this computer; 0.0.0.0 is all of them"
+            f"--host {host}: not an IPv4 address or name of this computer; 0.0.0.0 is all of its"
         ) from error
     return IPv4Address(address)
 
 
 def load_restorers(weights: str | None = None) -> dict[str, Restorer]:
-    """Load the weights of every task that has some, those given first; some are shipped.
+    """Load the weights of every task that has any, the given ones first.
 
     Raises:
         BadInputError: If there are no such weights, or they are for a task that is unknown.
@@ -93,7 +93,7 @@ def load_restorers(weights: str | None = None) -> dict[str, Restorer]:
         if task not in restorers:
             with suppress(BadInputError):
                 own = Restorer.load(find_weights(task))
-                # Cards of those trained here do not say so.
+                # Cards of weights trained here have no such key.
                 restorers[task] = replace(own, card={"dataset": "builtin", **own.card})
     return restorers
 
@@ -108,10 +108,10 @@ def _serve(
     address = find_address(host)
     samples = folder / "samples"
     samples.mkdir()
-    # gradio reads these when it is imported.
+    # gradio reads these on import.
     os.environ["GRADIO_TEMP_DIR"] = str(folder)
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
-    # It asks its own server whether it is there, which no proxy would know.
+    # gradio checks that its own server is up, which must not go through a proxy.
     os.environ["NO_PROXY"] = f"{HOST},{host},localhost,{os.environ.get('NO_PROXY', '')}"
     from starlette.middleware import Middleware  # noqa: PLC0415
     from starlette.middleware.trustedhost import TrustedHostMiddleware  # noqa: PLC0415
@@ -122,7 +122,7 @@ def _serve(
 
     computer = "this computer" if address.is_loopback else f"the computer '{socket.gethostname()}'"
     page = Page(restorers, compared, make_samples(samples, restorers), computer).blocks
-    # Pages of other sites must not get here by a name of theirs that leads to this host.
+    # Prevent DNS rebinding: other sites must not reach this host under their own name.
     names = ["*"] if address.is_unspecified else [host, str(address), HOST, "localhost"]
     try:
         page.launch(
@@ -143,7 +143,9 @@ def _serve(
             },
         )
     except OSError as error:
-        raise BadInputError(f"port {port} is taken: give another one, or none") from error
+        raise BadInputError(
+            f"port {port} is already in use: choose another --port, or omit it"
+        ) from error
     if not address.is_loopback:
         click.echo(
             f"Warning: listening on {host}. Anyone on the network who can reach this computer can "

@@ -1,4 +1,4 @@
-"""The look of the page, as calm as the report's; page.css has the rest."""
+"""Theme of the page, matching the report; page.css has the rest."""
 
 import gradio as gr
 
@@ -6,7 +6,7 @@ BLUE = gr.themes.Color(
     "#eef6fb", "#e8f2f9", "#cfe4f2", "#a6cee8", "#56b4e9", "#0072b2", "#0068a3", "#005a8d",
     "#004a75", "#003a5c", "#00263d",
 )  # fmt: skip
-"""Around the report's accent."""
+"""Shades of the report's accent colour."""
 INK = gr.themes.Color(
     "#ffffff", "#f5f7f8", "#dfe3e6", "#c6ccd1", "#aab2b9", "#5b646c", "#4a5259", "#39414a",
     "#262d34", "#1d2328", "#14181c",

@@ -1,22 +1,23 @@
-"""What the page says about weights: what they are, and what not to expect of them."""
+"""Describe weights and their limits on the page."""
 
 from collections.abc import Collection
 from html import escape
 from typing import Any
 
+from idemnet.imaging.metrics import gain
 from idemnet.inference.restorer import Restorer
-from idemnet.reporting.words import name_of, signed, words_of
+from idemnet.reporting.formatting import dataset_title, signed, task_words
 from idemnet.tasks import task_names
 
 
 def describe_weights(restorer: Restorer) -> str:
-    """Describe the weights in use, in the words of their card."""
+    """Describe the weights in use by their card."""
     card = restorer.card
     dataset = card.get("dataset")
     facts = {
-        "Task": words_of(card["task"]).title.lower(),
+        "Task": task_words(card["task"]).title.lower(),
         "Network": f"{card['architecture']}, {card['parameters']:,} parameters",
-        "Trained on": name_of(dataset) if dataset else "",
+        "Trained on": dataset_title(dataset) if dataset else "",
         "Constraint": _constraint(card),
         "PSNR on its validation patches": _scores(card),
     }
@@ -38,7 +39,7 @@ def _constraint(card: Any) -> str:
     weight = card.get("training", {}).get("idempotence_weight")
     if weight is None:
         return ""
-    return f"idempotence, weight {weight:g}" if weight else "none: passes may add up"
+    return f"idempotence, weight {weight:g}" if weight else "none: changes may add up over passes"
 
 
 def _scores(card: Any) -> str:
@@ -47,7 +48,7 @@ def _scores(card: Any) -> str:
         return ""
     before, after, third = (scores[name] for name in ("psnr_input", "psnr", "psnr_3"))
     return (
-        f"{before:.2f} → {after:.2f} dB ({signed(after - before)}), "
+        f"{before:.2f} → {after:.2f} dB ({signed(gain(before, after))}), "
         f"after three passes {third:.2f} dB"
     )
 
@@ -61,7 +62,7 @@ def describe_missing(there: Collection[str]) -> str | None:
 
 
 def name_curve(restorer: Restorer, *, compared: bool) -> str:
-    """Name a curve by what sets the two apart."""
+    """Return a label that distinguishes the two curves."""
     weight = restorer.card.get("training", {}).get("idempotence_weight")
     words = "" if weight is None else ", with constraint" if weight else ", without constraint"
     return ("compared" if compared else "in use") + words

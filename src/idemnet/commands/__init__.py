@@ -1,5 +1,5 @@
 """The commands of `idemnet`, one file each.
 
-Each imports what it needs when it runs: torch takes seconds, and `idemnet --help` none. The package
-is not called cli, a name that Kedro takes for its own commands.
+Commands import what they need when they run, so that `idemnet --help` does not wait for torch. The
+package is not called cli, because Kedro looks there for its own commands.
 """

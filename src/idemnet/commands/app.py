@@ -12,35 +12,37 @@ from idemnet.errors import BadInputError
 @click.option(
     "--weights",
     metavar=NAMED_WEIGHTS,
-    help="Weights of your own for their task, instead of those that come with idemnet.",
+    help="Your own weights, used for their task instead of the bundled ones.",
 )
 @click.option(
     "--host",
     metavar="ADDRESS",
     default="127.0.0.1",
     show_default=True,
-    help="Address of this computer to listen on; 0.0.0.0 is all of them. Anyone on the network who "
-    "can reach it can use the page.",
+    help="Address to listen on; 0.0.0.0 is all of this computer's. Anyone on the network who can "
+    "reach it can use the page.",
 )
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
-    help="Where it listens.  [default: the first free port from 7860 on]",
+    help="Port to listen on.  [default: the first free port from 7860 on]",
 )
 @click.option(
     "--compare",
     metavar=NAMED_WEIGHTS,
-    help="Weights whose repeat curve is drawn beside, such as some trained without the constraint.",
+    help="Weights to compare with, such as some trained without the constraint: their repeat curve "
+    "is drawn too.",
 )
 def app(weights: str | None, host: str, port: int | None, compare: str | None) -> None:
-    """Restore pictures on a page in the browser.
+    """Restore pictures in the browser.
 
-    It prints the page's address, on this computer only unless you give --host; Ctrl-C ends it. Drop
-    a picture there, or take one of the samples. Nothing leaves this computer and nothing is kept:
-    files are deleted after an hour, and when the program ends. Needs: pip install 'idemnet[app]'.
+    Prints the address of the page, which only this computer can reach unless you pass --host; stop
+    it with Ctrl-C. Drop a picture there, or choose one of the samples. Nothing leaves this computer
+    and nothing is kept: files are deleted after an hour, and when the program ends. Needs: pip
+    install 'idemnet[app]'.
     """
     if find_spec("gradio") is None:
-        raise BadInputError("the page is made with gradio: `pip install 'idemnet[app]'`")
+        raise BadInputError("gradio is not installed: pip install 'idemnet[app]'")
     from idemnet.app.serve import serve  # noqa: PLC0415
 
     serve(weights, compare, host, port)

@@ -13,19 +13,19 @@ import click
     type=click.Path(dir_okay=False, path_type=Path),
     default="comparison.svg",
     show_default=True,
-    help="Figure of the repeat curves: .svg, .png or .pdf.",
+    help="File for the plot of the repeat curves: .svg, .png or .pdf.",
 )
 def compare(runs: tuple[str, ...], output: Path) -> None:
-    """Set trainings side by side: figures, settings, repeat curves.
+    """Compare trainings: scores, settings, repeat curves.
 
     \b
       idemnet compare deblur-1c5f0a2e deblur-8d01b77c
       idemnet compare dataset=builtin -o curves.png
 
-    RUN is a run's name, the beginning of its MLflow number, or a tag as key=value, which takes all
-    runs that carry it. They are looked up in MLFLOW_TRACKING_URI, or in the project's own store.
+    RUN is a run's name, the start of its MLflow run ID, or a tag as key=value, which selects all
+    runs with it. Runs are looked up in MLFLOW_TRACKING_URI, or in the project's own store.
     """  # noqa: D301 - \b tells click to keep the lines
-    from idemnet.evaluation.scores import columns  # noqa: PLC0415
+    from idemnet.evaluation.scores import align_columns  # noqa: PLC0415
     from idemnet.reporting.comparison import (  # noqa: PLC0415
         draw_repeat_curves,
         tabulate,
@@ -33,14 +33,13 @@ def compare(runs: tuple[str, ...], output: Path) -> None:
     )
     from idemnet.storage.atomic import write_atomic  # noqa: PLC0415
     from idemnet.tracking.query import find_runs  # noqa: PLC0415
-    from idemnet.tracking.tracker import project_root  # noqa: PLC0415
     from idemnet.tracking.uri import tracking_uri  # noqa: PLC0415
 
     kind = output.suffix.lstrip(".").lower()
     if kind not in ("svg", "png", "pdf"):
         raise click.UsageError(f"--output must end in .svg, .png or .pdf, not '{output.suffix}'.")
-    found = find_runs(tracking_uri("", project_root(Path.cwd())), runs)
-    click.echo("\n".join(columns(tabulate(found))))
+    found = find_runs(tracking_uri(), runs)
+    click.echo("\n".join(align_columns(tabulate(found))))
     if reason := warn(found):
         click.echo(reason, err=True)
     write_atomic(output, [draw_repeat_curves(found, kind)])

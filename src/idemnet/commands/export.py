@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     "kind",
     type=click.Choice(["onnx", "pt2"]),
     required=True,
-    help="ONNX, for any runtime, or pt2, torch's own.",
+    help="onnx for any runtime, or pt2, torch's own format.",
 )
 @restorer_options
 @click.option(
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="File to write.  [default: idemnet-TASK.onnx or .pt2]",
 )
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def export(
     *,
     kind: "Format",
@@ -37,19 +37,19 @@ def export(
     output: Path | None,
     force: bool,
 ) -> None:
-    """Make a network a program that runs without idemnet.
+    """Export a network as a program that runs without idemnet.
 
     \b
       idemnet export --format onnx
       idemnet export --format pt2 --task dehaze -o haze.pt2
 
-    It takes images of any size, (N, 3, H, W) of 32-bit floats, RGB from 0 to 1, as `image`, and
-    gives `restored`, not clipped. Before it is written it is run on several sizes; if it does not
-    give what the network gives, nothing is written. ONNX needs: pip install 'idemnet[export]'.
+    The program takes `image`, (N, 3, H, W) of any size, 32-bit floats, RGB from 0 to 1, and
+    returns `restored`, not clipped. It is first run on several sizes; if the results differ from
+    the network's, nothing is written. ONNX needs: pip install 'idemnet[export]'.
     """  # noqa: D301 - \b tells click to keep the lines
     output = output or Path(f"idemnet-{task}.{kind}")
     if output.exists() and not force:
-        raise BadInputError(f"{output}: is there already, write over it with --force")
+        raise BadInputError(f"{output}: already exists (use --force to overwrite it)")
     restorer = load_restorer(task, weights, network=network, device="cpu")
     from idemnet.inference.export import export_network  # noqa: PLC0415
     from idemnet.storage.atomic import write_atomic  # noqa: PLC0415

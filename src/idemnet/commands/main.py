@@ -1,4 +1,4 @@
-"""`idemnet`: what is done beside running pipelines, for which there is `kedro run`."""
+"""`idemnet`: every command except running pipelines, which `kedro run` does."""
 
 import click
 
@@ -13,11 +13,11 @@ from idemnet.commands.weights import weights
 from idemnet.errors import BadInputError
 
 
-class OneSentence(click.Group):
-    """Commands that say in a sentence what is wrong, and show a traceback only when asked."""
+class ErrorReportingGroup(click.Group):
+    """Reports errors in one sentence, and shows a traceback only with --debug."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Begin with what most people are here for."""
+        """Return the commands in the order they were added, the most used first."""
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -33,32 +33,34 @@ class OneSentence(click.Group):
                 raise SystemExit(2) from None
             if isinstance(error, ModuleNotFoundError) and error.name not in (None, "idemnet"):
                 click.echo(
-                    f"Error: this needs more than restoring does ({error.name} is not installed): "
+                    f"Error: {error.name} is not installed, and this command needs it: "
                     "pip install 'idemnet[train]'",
                     err=True,
                 )
                 raise SystemExit(2) from None
             click.echo(
-                f"Error: {type(error).__name__}: {error} (idemnet --debug ... shows where)",
+                f"Error: {type(error).__name__}: {error} (idemnet --debug ... shows the traceback)",
                 err=True,
             )
             raise SystemExit(1) from None
 
 
 @click.group(
-    cls=OneSentence, name="idemnet", context_settings={"help_option_names": ["-h", "--help"]}
+    cls=ErrorReportingGroup,
+    name="idemnet",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option("--debug", is_flag=True, help="Show where an error comes from.")
+@click.option("--debug", is_flag=True, help="Show tracebacks of errors.")
 @click.version_option(__version__)
 def main(debug: bool) -> None:
     """Remove blur, haze and rain from pictures and videos.
 
     \b
-      idemnet restore photo.jpg     writes photo_restored.jpg beside it
-      idemnet app                   the same on a page in the browser
+      idemnet restore photo.jpg     writes photo_restored.jpg
+      idemnet app                   the same in the browser
 
-    Small weights come with idemnet; no internet and no GPU are needed. Better ones are trained with
-    `kedro run`, as the README shows. `idemnet COMMAND --help` says more about each command.
+    Small weights are bundled; no internet and no GPU are needed. Train better ones with
+    `kedro run`, as the README shows. For help on a command, run `idemnet COMMAND --help`.
     """  # noqa: D301 - \b tells click to keep the lines
 
 

@@ -1,4 +1,4 @@
-"""What several commands ask for."""
+"""Options that several commands share."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,10 +11,10 @@ from idemnet.tasks import task_names
 if TYPE_CHECKING:
     from idemnet.inference.restorer import Restorer
 
-# Repeated here because their home would have to be imported, which takes too long for `--help`.
+# Repeated here because importing them would slow down `--help`.
 PROTOCOLS = ("gopro", "realblur", "rgb", "griddehaze", "rain")
 
-NAMED_WEIGHTS = "PATH|mlflow:NAME@ALIAS"
+NAMED_WEIGHTS = "PATH|hf://OWNER/NAME|mlflow:NAME@ALIAS"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -26,33 +26,33 @@ def restorer_options(command: Command) -> Command:
         type=click.Choice(task_names()),
         default="deblur",
         show_default=True,
-        help="What to restore from.",
+        help="What to restore.",
     )
     weights = click.option(
         "--weights",
         metavar=NAMED_WEIGHTS,
-        help="Weights of your own, instead of those that come with idemnet: a folder such as "
-        "data/06_models/deblur/builtin, a file, or a model in MLflow.",
+        help="Your own weights instead of the bundled ones: a folder such as "
+        "data/06_models/deblur/builtin, a file, or a model on the Hugging Face Hub or in MLflow.",
     )
     network = click.option(
         "--network",
         metavar="PACKAGE.MODULE:CLASS",
-        help="The network, where it is not one of idemnet's: code that is run, so name only what "
-        "you trust.",
+        help="Your own network class, if the weights are not for one of idemnet's. Its code is "
+        "run, so name only what you trust.",
     )
     return task(weights(network(command)))
 
 
 def load_restorer(task: str, weights: str | None, **how: Any) -> "Restorer":
-    """Load the task's own weights, or others that are for this task."""
+    """Load the bundled weights of a task, or others for the same task."""
     from idemnet.inference.find_weights import find_weights  # noqa: PLC0415
 
-    path = find_weights(weights or task)  # an error need not wait until torch is imported
+    path = find_weights(weights or task)  # report errors before importing torch
     from idemnet.inference.restorer import Restorer  # noqa: PLC0415
 
     restorer = Restorer.load(path, **how)
     if restorer.card["task"] != task:
         raise BadInputError(
-            f"these weights are for task '{restorer.card['task']}', not '{task}': give --task"
+            f"these weights are for task '{restorer.card['task']}', not '{task}': use --task"
         )
     return restorer

@@ -14,7 +14,7 @@ from idemnet.commands.options import load_restorer, restorer_options
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="Folder for the results; where INPUT is one file, also the result's name.",
+    help="Output folder; if INPUT is a single file, also the output file.",
 )
 @restorer_options
 @click.option(
@@ -22,28 +22,28 @@ from idemnet.commands.options import load_restorer, restorer_options
     type=click.IntRange(1, 100),
     default=1,
     show_default=True,
-    help="How often to restore, each time what came out before.",
+    help="Number of restorations, each of the previous result.",
 )
 @click.option(
     "--device",
     type=click.Choice(["auto", "cuda", "mps", "cpu"]),
     default="auto",
     show_default=True,
-    help="Where to compute; auto takes a GPU where there is one.",
+    help="Device to compute on; auto uses a GPU if there is one.",
 )
 @click.option(
     "--memory",
     metavar="SIZE",
-    help="What the program may take, such as 2GB: large pictures are cut into smaller tiles, and "
-    "those that need more are refused.  [default: no limit]",
+    help="Memory limit, such as 2GB: large pictures are cut into smaller tiles, and those that "
+    "need more are rejected.  [default: no limit]",
 )
 @click.option(
     "--explain",
     is_flag=True,
-    help="Say how much changed in each picture, and write what each iteration did to it into the "
-    "folder NAME_explained beside the result.",
+    help="Report how much each picture changed, and write the picture after each iteration into "
+    "the folder NAME_explained next to the result.",
 )
-@click.option("--force", is_flag=True, help="Write over results that are there.")
+@click.option("--force", is_flag=True, help="Overwrite existing results.")
 def restore(
     *,
     inputs: tuple[str, ...],
@@ -60,31 +60,30 @@ def restore(
     """Remove blur, haze or rain from pictures and videos.
 
     INPUT is a picture (PNG, JPEG, TIFF, WebP, BMP, HEIC, AVIF, GIF) of any size, a video (mp4, mov,
-    mkv, webm), a folder of both, or a pattern. photo.jpg becomes photo_restored.jpg beside it, and
-    a folder FOLDER_restored with the same files below.
+    mkv, webm), a folder of both, or a pattern. photo.jpg becomes photo_restored.jpg, and
+    a folder becomes FOLDER_restored, with the same structure.
 
     \b
       idemnet restore photo.jpg
-      idemnet restore holiday/ -o mended/
+      idemnet restore holiday/ -o restored/
       idemnet restore "scans/*.tif" --task dehaze
 
     Format, bit depth, transparency, metadata and colour profile are kept, and a video's sound and
-    timing. What is not kept is said: HEIC and AVIF have 8 bits, CMYK becomes RGB, and of a GIF the
-    first frame becomes a PNG.
+    timing. Losses are reported: HEIC and AVIF are written with 8 bits, CMYK becomes RGB, and the
+    first frame of a GIF becomes a PNG.
 
-    Results of earlier runs are never inputs: NAME_restored beside NAME, what lies in
-    FOLDER_restored and has its source in FOLDER, and what a run with --output wrote (the hidden
-    file .idemnet_results in that folder lists it). To restore a result again, copy it under another
-    name.
+    Results of earlier runs are never inputs: NAME_restored next to NAME, files in FOLDER_restored
+    whose source is in FOLDER, and files written by a run with --output (listed in the hidden file
+    .idemnet_results in that folder). To restore a result again, copy it under another name.
 
-    Inputs are never written to, existing results are skipped, and a video that was interrupted
-    resumes where it was. A file that cannot be restored is named at the end, with exit code 1; the
-    others are done.
+    Inputs are never overwritten, existing results are skipped, and an interrupted video resumes
+    where it stopped. Files that cannot be restored are listed at the end, with exit code 1; all
+    others are restored.
     """  # noqa: D301 - \b tells click to keep the lines
     from idemnet.inference.targets import EXISTING, describe, plan_targets  # noqa: PLC0415
 
     if explain and passes > 1:
-        raise click.UsageError("--explain looks at one pass: leave out --passes.")
+        raise click.UsageError("--explain works on a single pass: drop --passes.")
     plan = plan_targets(inputs, output)
     todo = [item for item in plan.todo if force or not item.target.exists()]
     if existing := len(plan.todo) - len(todo):

@@ -1,46 +1,37 @@
 """`idemnet track`."""
 
-from pathlib import Path
-
 import click
 
 
 @click.group()
 def track() -> None:
-    """Keep MLflow up to date with trainings."""
+    """Share trainings with others through MLflow."""
 
 
 @track.command()
-@click.option(
-    "--root",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default="data/06_models/runs",
-    show_default=True,
-    help="Folder below which trainings have their journals.",
-)
-def replay(root: Path) -> None:
-    """Copy to MLflow what it missed while it could not be reached.
+def push() -> None:
+    """Copy this project's runs to MLFLOW_TRACKING_URI.
 
-    Trainings go on without MLflow and keep a journal; this copies the rest of it to the server that
-    each was meant for, or to MLFLOW_TRACKING_URI. What is there already is not copied again.
+    Copies runs, curves, pictures, files and registered models. Existing copies are skipped, and an
+    interrupted push resumes. Every `kedro run` that tracked something ends with a push.
     """
-    from idemnet.tracking.journal import JOURNAL  # noqa: PLC0415
-    from idemnet.tracking.store import Progress, configure, upload  # noqa: PLC0415
-    from idemnet.tracking.tracker import project_root  # noqa: PLC0415
-    from idemnet.tracking.uri import explain, tracking_uri  # noqa: PLC0415
+    from idemnet.tracking.push import push, push_target  # noqa: PLC0415
+    from idemnet.tracking.store import configure  # noqa: PLC0415
+    from idemnet.tracking.uri import explain, project_store  # noqa: PLC0415
 
+    store = project_store()
+    uri = push_target(store)
+    if not store.is_file():
+        raise click.ClickException(f"{store}: no runs are tracked here yet, train first")
+    if not uri:
+        raise click.UsageError("MLFLOW_TRACKING_URI must name the store to push to.")
     configure(patience=30)
-    failed = False
-    for journal in sorted(root.rglob(JOURNAL)):
-        progress = Progress(journal.parent)
-        uri = tracking_uri(progress.uri, project_root(root))
-        try:
-            lines = upload(journal.parent, uri, progress.experiment)
-        except Exception as error:  # of any kind: the next one may go well
-            failed = True
-            result = f"MLflow says: {explain(error, uri)}"
-        else:
-            result = f"copied {lines} lines" if lines else "nothing to do"
-        click.echo(f"{journal.parent.relative_to(root)}: {result}")
-    if failed:
+    well = True
+    try:
+        for name, result, went_well in push(store, uri):
+            click.echo(f"{name}: {result}")
+            well = well and went_well
+    except Exception as error:
+        raise click.ClickException(f"MLflow error: {explain(error, uri)}") from error
+    if not well:
         raise SystemExit(1)

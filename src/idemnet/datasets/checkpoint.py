@@ -1,6 +1,6 @@
-"""Checkpoints of a training: whole or absent, the last two kept, never code.
+"""Checkpoints of a training: written atomically, the last two kept, never executed.
 
-A file's name carries the sha256 of its bytes, so that one rename publishes both.
+A file's name contains its sha256, so that one rename publishes both.
 """
 
 import fcntl
@@ -14,22 +14,22 @@ from typing import Any
 
 from kedro.io import DatasetError
 
-from idemnet.datasets.folder import DatasetFolder
+from idemnet.datasets.folder import Folder
 from idemnet.errors import BadInputError
 from idemnet.inference.find_weights import find_starter, find_weights
 from idemnet.inference.weights import PackedWeights, read_weights
 from idemnet.parameters.train import STARTER
-from idemnet.storage.atomic import shown, write_atomic
+from idemnet.storage.atomic import display_path, write_atomic
 
 logger = logging.getLogger(__name__)
 
 KEPT = 2
 
 
-class CheckpointsDataset(DatasetFolder):
-    """The folder of a task's trainings; each has a folder of its own, named by its fingerprint."""
+class CheckpointsDataset(Folder):
+    """Folder of a task's trainings, each in a subfolder named by its fingerprint."""
 
-    lock_as_input = fcntl.LOCK_EX  # whoever takes the handle saves through it
+    lock_as_input = fcntl.LOCK_EX  # checkpoints are saved through the handle
 
     def load(self) -> "Checkpoints":
         return Checkpoints(self._folder)
@@ -40,7 +40,7 @@ class CheckpointsDataset(DatasetFolder):
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """A handle on the trainings of one data set."""
+    """Handle to the checkpoints of one data set's trainings."""
 
     folder: Path
 
@@ -57,35 +57,35 @@ class Checkpoints:
         path = place / f"{step:09d}-{digest}.pt"
         write_atomic(path, [bytes(data)])
         files = self._files(fingerprint)
-        # As late as this, or later, are only those that were found corrupt: else we were there.
+        # Files of this step or later are corrupt ones: otherwise training would have resumed there.
         earlier = [file for file in files if file.name < f"{step:09d}"]
         for file in set(files) - {path, *earlier[: KEPT - 1]}:
             file.unlink()
 
     def load(self, fingerprint: str) -> dict[str, Any] | None:
-        """Load the newest whole checkpoint, or None where there was never one.
+        """Load the newest intact checkpoint, or None if there was never one.
 
         Raises:
-            BadInputError: If there are checkpoints, but none is whole: starting from zero without a
-                word would hide the loss.
+            BadInputError: If there are checkpoints but none is intact: silently starting over would
+                hide the loss.
         """
         place = self._place(fingerprint)
-        for stray in place.glob(".*.tmp"):  # of a process that was killed while it wrote
+        for stray in place.glob(".*.tmp"):  # left by a process that was killed while writing
             stray.unlink()
         files = self._files(fingerprint)
         for file in files:
             try:
                 return _read(file)
             except BadInputError as error:
-                logger.warning("%s; taking the one before", error)
+                logger.warning("%s; using the previous one", error)
         if files:
             raise BadInputError(
-                f"{shown(place)}: no checkpoint is whole, remove them to start anew"
+                f"{display_path(place)}: no checkpoint is intact, remove them to start over"
             )
         return None
 
     def initial_weights(self, name: str, task: str) -> tuple[PackedWeights, dict[str, Any]]:
-        """Read weights, with their card, to start a training of a task from."""
+        """Read initial weights with their card."""
         return read_weights(find_starter(task) if name == STARTER else find_weights(name))
 
     def _place(self, fingerprint: str) -> Path:
@@ -100,8 +100,8 @@ def _read(file: Path) -> dict[str, Any]:
 
     data = file.read_bytes()
     if hashlib.sha256(data).hexdigest() != file.stem.partition("-")[2]:
-        raise BadInputError(f"{shown(file)}: is corrupt, its sha256 is not that of its name")
+        raise BadInputError(f"{display_path(file)}: is corrupt, its sha256 does not match its name")
     state = load_tensors(data, file)
     if not isinstance(state, dict):
-        raise BadInputError(f"{shown(file)}: is not a checkpoint")
+        raise BadInputError(f"{display_path(file)}: is not a checkpoint")
     return state

@@ -1,4 +1,4 @@
-"""07_model_output: what was measured on each test image, and pictures of some."""
+"""07_model_output: scores of each test image, and pictures of some."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,8 @@ from idemnet.datasets.folder import Folder, PublishedDataset
 from idemnet.datasets.raw import image_files
 from idemnet.media.image_files import write_image
 from idemnet.media.preview import ImagePreview, contact_sheet
-from idemnet.steps.data import Evaluation, Sample
+from idemnet.steps.data import Evaluation, SampleImages
+from idemnet.steps.metrics import Cost, ImageScores
 from idemnet.steps.plan import Plan, Recipe
 from idemnet.steps.publish import publish
 from idemnet.storage.atomic import write_atomic
@@ -20,7 +21,7 @@ SCORES = "scores.json"
 
 
 class EvaluationDataset(PublishedDataset[Evaluation]):
-    """What `evaluate` publishes: scores.json, and the samples' pictures."""
+    """Output of `evaluate`: scores.json and sample pictures."""
 
     def load(self) -> Evaluation:
         return read_evaluation(self._folder, self.read_manifest())
@@ -37,41 +38,43 @@ class EvaluationDataset(PublishedDataset[Evaluation]):
 
 @dataclass(frozen=True)
 class Evaluations:
-    """A handle on many evaluations, each in a folder named by its fingerprint."""
+    """Handle to many evaluations, each in a folder named by its fingerprint."""
 
     folder: Path
 
     def make(self, recipe: Recipe) -> Evaluation:
-        """Make what the recipe describes, or find that it is there."""
+        """Carry out the recipe, unless its result is already published."""
         place = self.folder / recipe.fingerprint[:16]
         publish(place, recipe, _write, _finish)
         return read_evaluation(place, read_manifest(place))
 
 
 class EvaluationsDataset(Folder):
-    """Where studies keep the evaluations of their cells."""
+    """Evaluations of the studies' cells."""
 
     def load(self) -> Evaluations:
         return Evaluations(self._folder)
 
 
 def read_evaluation(folder: Path, manifest: Manifest) -> Evaluation:
-    """Read what was published in a folder."""
+    """Read a published evaluation."""
     images = image_files(manifest)
     scores = json.loads((folder / SCORES).read_bytes())
     samples = [
-        Sample(
+        SampleImages(
             sample["name"],
             sample["level"],
             {Path(file).stem: images[file] for file in sample["files"]},
         )
         for sample in scores["samples"]
     ]
-    return Evaluation(manifest.fingerprint, manifest.about, scores["rows"], scores["cost"], samples)
+    rows = [ImageScores.model_validate(row) for row in scores["rows"]]
+    cost = Cost.model_validate(scores["cost"])
+    return Evaluation(manifest.fingerprint, manifest.about, rows, cost, samples)
 
 
 def _write(folder: Path, name: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Write a sample's pictures; scores are small and wait in the journal."""
+    """Write sample pictures; scores are small and stay in the journal."""
     if not name.startswith("sample "):
         return content
     place = name.replace(" ", "_")

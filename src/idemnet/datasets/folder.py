@@ -1,34 +1,38 @@
-"""What every dataset of this project has in common: one published folder per task and data set."""
+"""Base classes of the datasets: one published folder per task and data set."""
 
 import fcntl
 from abc import abstractmethod
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kedro.io import AbstractDataset, DatasetError
 
-from idemnet.errors import BadInputError
 from idemnet.media.image_files import write_image
+from idemnet.steps.mix import Mix, Part
 from idemnet.steps.plan import Recipe
-from idemnet.steps.publish import publish
-from idemnet.storage.atomic import leads_out
+from idemnet.steps.publish import publish, publish_mix
 from idemnet.storage.manifest import Manifest, is_published, read_manifest
 
 Handle = TypeVar("Handle")
-BUILT_IN = "builtin"
-"""Data set of a task for which no other is named."""
 
 
 class Folder(AbstractDataset[Any, Any]):
-    """A folder that nobody saves to as a whole, unless a dataset says how."""
+    """A folder dataset that cannot be saved, unless a subclass implements it."""
 
     lock_as_input: ClassVar[int | None] = None
-    """How a run locks the folder that it takes as an input; its outputs it always owns."""
+    """How a run locks this folder as an input; outputs are always locked exclusively."""
+
+    writes: tuple[Path, ...] = ()
+    """Further folders that saving writes to."""
 
     @property
     def folder(self) -> Path:
         return self._folder
+
+    @property
+    def task(self) -> str:
+        """Return the task of a folder data/LAYER/TASK/DATASET."""
+        return self._folder.parent.name
 
     def __init__(
         self, filepath: str, metadata: dict[str, Any] | None = None, made_by: str = ""
@@ -45,54 +49,20 @@ class Folder(AbstractDataset[Any, Any]):
         self._made_by = made_by
 
     def save(self, data: Any) -> None:
-        raise DatasetError(f"{self._folder}: is not saved as a whole")
+        raise DatasetError(f"{self._folder}: cannot be saved as a whole")
 
     def read_manifest(self) -> Manifest:
-        """Read the manifest of what was published, undamaged."""
+        """Read the manifest, after checking the files it lists."""
         return read_manifest(self._folder, self._made_by)
 
     def _describe(self) -> dict[str, Any]:
-        return {"folder": str(self._folder)}
+        return {"filepath": str(self._folder)}  # kedro-viz shows it
 
 
-class DatasetFolder(Folder):
-    """A folder below a task's folder, named by the data set that the task works on."""
+class PublishedDataset(Folder, Generic[Handle]):
+    """A folder that a step publishes atomically: saves a recipe, loads a handle."""
 
-    def __init__(
-        self,
-        filepath: str,
-        dataset: Mapping[str, str],
-        metadata: dict[str, Any] | None = None,
-        made_by: str = "",
-    ) -> None:
-        """Name the folder.
-
-        Args:
-            filepath: The task's folder; each of its data sets is a folder below.
-            dataset: Which data set each task uses (conf/*/globals.yml).
-            metadata: For kedro-viz.
-            made_by: The command that makes it, for errors.
-        """
-        super().__init__(str(dataset_folder(filepath, dataset)), metadata, made_by)
-
-
-def dataset_folder(filepath: str, dataset: Mapping[str, str]) -> Path:
-    """Return the folder of a task's data set.
-
-    Raises:
-        BadInputError: If the data set's name leads out of the task's folder.
-    """
-    folder = Path(filepath)
-    name = dataset.get(folder.name, BUILT_IN)
-    if leads_out(name) or not name.strip("./"):
-        raise BadInputError(f"dataset.{folder.name} = {name!r}: leads out of {folder}")
-    return folder / name
-
-
-class PublishedDataset(DatasetFolder, Generic[Handle]):
-    """A folder that a step publishes whole: saving takes a recipe, loading gives a handle."""
-
-    lock_as_input = fcntl.LOCK_SH  # read until the run ends: nobody may replace it meanwhile
+    lock_as_input = fcntl.LOCK_SH  # read until the run ends, so it must not be replaced meanwhile
 
     @abstractmethod
     def load(self) -> Handle: ...
@@ -102,3 +72,36 @@ class PublishedDataset(DatasetFolder, Generic[Handle]):
 
     def _exists(self) -> bool:
         return is_published(self._folder)
+
+
+class PreparedDataset(PublishedDataset[Handle]):
+    """Data of one source, or of each source of a mix in a folder of its own."""
+
+    def save(self, data: Recipe | Mix[Recipe]) -> None:
+        if isinstance(data, Mix):
+            publish_mix(self._folder, data, self.publish)
+        else:
+            self.publish(self._folder, data)
+
+    def publish(self, folder: Path, recipe: Recipe) -> None:
+        """Publish one result; images, unless a dataset says otherwise."""
+        publish(folder, recipe, write_image)
+
+    def load(self) -> Handle:
+        manifest = self.read_manifest()
+        if "mix" not in manifest.about:
+            return self.read(self._folder, manifest)
+        parts = {
+            name: Part(self.read(place, read_manifest(place, self._made_by)), **about)
+            for name, about in manifest.about["mix"].items()
+            for place in [self._folder / name]
+        }
+        return self.join(manifest, Mix(manifest.about["dataset"], parts))
+
+    @abstractmethod
+    def read(self, folder: Path, manifest: Manifest) -> Handle:
+        """Read what was published from one source."""
+
+    @abstractmethod
+    def join(self, manifest: Manifest, mix: Mix[Handle]) -> Handle:
+        """Join what was published from several; sequences are then named SOURCE/SEQUENCE."""

@@ -13,13 +13,13 @@ from idemnet.media.read_photo import PhotoFile
 from idemnet.media.write_photo import encode_photo, result_name
 from idemnet.steps.plan import Recipe
 from idemnet.steps.publish import publish
-from idemnet.storage.atomic import place_inside, shown, write_atomic
+from idemnet.storage.atomic import display_path, path_inside, write_atomic
 from idemnet.storage.checksum import hash_file
 from idemnet.storage.manifest import FileEntry, Manifest
 
 
 class InboxDataset(Folder):
-    """Pictures that somebody has put into a folder, or below it."""
+    """Pictures in a folder and its subfolders."""
 
     def load(self) -> Inbox:
         found = pictures_below(self._folder, also=PHOTO_FORMATS)
@@ -30,7 +30,7 @@ class InboxDataset(Folder):
         made_of = "".join(f"{name}\0{hash_file(path)}\n" for name, path in files.items())
         return Inbox(
             hashlib.sha256(made_of.encode()).hexdigest(),
-            shown(self._folder),
+            display_path(self._folder),
             {name: PhotoFile(path) for name, path in files.items()},
         )
 
@@ -39,7 +39,7 @@ class InboxDataset(Folder):
 
 
 class RestoredDataset(PublishedDataset[Manifest]):
-    """What `restore` publishes: pictures with the names, formats and metadata they came with."""
+    """Output of `restore`: pictures with their original names, formats and metadata."""
 
     def load(self) -> Manifest:
         return self.read_manifest()
@@ -48,10 +48,10 @@ class RestoredDataset(PublishedDataset[Manifest]):
         publish(self._folder, data, _write)
 
     def preview(self) -> ImagePreview:
-        """Show the first of them."""
+        """Show the first picture."""
         return contact_sheet([image() for image in list(image_files(self.load()).values())[:6]])
 
 
 def _write(folder: Path, name: str, photo: Photo) -> FileEntry:
     content = encode_photo(photo, PurePosixPath(name).suffix)
-    return write_atomic(place_inside(folder, name), [content])
+    return write_atomic(path_inside(folder, name), [content])

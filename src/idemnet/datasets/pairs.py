@@ -1,24 +1,36 @@
-"""03_primary: degraded images and the clean ones they belong to."""
+"""03_primary: pairs of degraded and clean images."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from idemnet.datasets.folder import PublishedDataset
+from idemnet.datasets.folder import PreparedDataset
 from idemnet.datasets.raw import image_files
 from idemnet.imaging.image import StoredImage
 from idemnet.media.image_files import CroppedImage, ImageFile
 from idemnet.media.preview import ImagePreview, contact_sheet
 from idemnet.steps.data import Pair, Pairs
+from idemnet.steps.mix import Mix
+from idemnet.storage.manifest import Manifest
 
 
-class PairsDataset(PublishedDataset[Pairs]):
+class PairsDataset(PreparedDataset[Pairs]):
     """What `synthesize` publishes."""
 
-    def load(self) -> Pairs:
-        manifest = self.read_manifest()
+    def read(self, folder: Path, manifest: Manifest) -> Pairs:
         images = image_files(manifest)
         pairs = [_pair(row, images) for row in manifest.about["pairs"]]
-        return Pairs(manifest.fingerprint, pairs, self._folder.name)
+        name = manifest.about.get("dataset", folder.name)
+        return Pairs(manifest.fingerprint, pairs, name)
+
+    def join(self, manifest: Manifest, mix: Mix[Pairs]) -> Pairs:
+        pairs = [
+            replace(pair, sequence=f"{name}/{pair.sequence}")
+            for name, part in mix.parts.items()
+            for pair in part.data.pairs
+        ]
+        return Pairs(manifest.fingerprint, pairs, mix.dataset, mix)
 
     def preview(self) -> ImagePreview:
         """Show three pairs, degraded above clean."""

@@ -1,24 +1,25 @@
-"""01_raw: filmed sequences, or the images of a ready-made pairs data set."""
+"""01_raw: frame sequences, or the images of a data set of pairs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
-from idemnet.datasets.folder import PublishedDataset
+from idemnet.datasets.folder import PreparedDataset
 from idemnet.imaging.image import FrameSequence, Image, Split
 from idemnet.media.frames import Video
 from idemnet.media.image_files import DepthFile, ImageFile
 from idemnet.media.preview import ImagePreview, contact_sheet
 from idemnet.steps.data import RawData
 from idemnet.steps.layouts import Place, place_files
+from idemnet.steps.mix import Mix
 from idemnet.storage.manifest import Manifest
 
 
 @dataclass(frozen=True)
 class ImageSequence:
-    """One folder of frames as one sequence."""
+    """A folder of frames as a sequence."""
 
     split: Split
     name: str
@@ -36,11 +37,10 @@ class ImageSequence:
             yield image()
 
 
-class RawDataset(PublishedDataset[RawData]):
+class RawDataset(PreparedDataset[RawData]):
     """What `download` publishes."""
 
-    def load(self) -> RawData:
-        manifest = self.read_manifest()
+    def read(self, _: Path, manifest: Manifest) -> RawData:
         layout = manifest.about["layout"]
         images = image_files(manifest)
         sequences: list[FrameSequence] = []
@@ -58,7 +58,14 @@ class RawDataset(PublishedDataset[RawData]):
                 for place in places
                 if place.role == "depth"
             }
-        return RawData(manifest.fingerprint, layout, sequences, images, manifest, depths)
+        name = manifest.about.get("dataset", "")
+        return RawData(manifest.fingerprint, layout, sequences, images, manifest, depths, name)
+
+    def join(self, manifest: Manifest, mix: Mix[RawData]) -> RawData:
+        parts = [part.data for part in mix.parts.values()]
+        sequences = [one for part in parts for one in part.sequences]
+        images = {name: image for part in parts for name, image in part.images.items()}
+        return RawData(manifest.fingerprint, "mix", sequences, images, manifest, mix=mix)
 
     def preview(self) -> ImagePreview:
         raw = self.load()
@@ -69,7 +76,7 @@ class RawDataset(PublishedDataset[RawData]):
 
 
 def image_files(manifest: Manifest) -> Mapping[str, ImageFile]:
-    """Return a handle for every file a manifest lists."""
+    """Return a handle for every file in a manifest."""
     return {
         name: ImageFile(manifest.root / name, name, size, sha256)
         for name, (size, sha256) in manifest.files.items()

@@ -1,6 +1,5 @@
-"""08_reporting: what people look at, and what other programs read."""
+"""08_reporting: reports for people and for other programs."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,22 +8,20 @@ from kedro_datasets._typing import JSONPreview
 
 from idemnet.datasets.folder import PublishedDataset
 from idemnet.steps.data import Report
+from idemnet.steps.metrics import METRICS, Metrics
 from idemnet.steps.plan import Plan, Recipe
 from idemnet.steps.publish import publish
-from idemnet.storage.atomic import place_inside, write_atomic
+from idemnet.storage.atomic import path_inside, write_atomic
 from idemnet.storage.manifest import FileEntry
-
-METRICS, TIMING = "metrics.json", "timing.json"
 
 
 class ReportDataset(PublishedDataset[Report]):
-    """What `report` publishes: metrics.json, timing.json, report.html, its plots and tables."""
+    """Output of `report`: metrics.json, timing.json, report.html, its plots and tables."""
 
     def load(self) -> Report:
         manifest = self.read_manifest()
-        metrics = json.loads((self._folder / METRICS).read_bytes())
-        metrics["cost"] |= json.loads((self._folder / TIMING).read_bytes())
         files = {name: (self._folder / name).read_bytes for name in manifest.files}
+        metrics = Metrics.from_files(lambda name: files[name]())
         return Report(manifest.fingerprint, manifest.about["run"], metrics, files)
 
     def save(self, data: Recipe) -> None:
@@ -36,12 +33,12 @@ class ReportDataset(PublishedDataset[Report]):
 
 
 def write_files(folder: Path, _: str, files: Mapping[str, bytes]) -> Mapping[str, FileEntry]:
-    """Write files that come by name."""
+    """Write files by name."""
     return {
-        name: write_atomic(place_inside(folder, name), [content]) for name, content in files.items()
+        name: write_atomic(path_inside(folder, name), [content]) for name, content in files.items()
     }
 
 
 def list_files(_: Path, items: Mapping[str, Any], __: Plan) -> Mapping[str, FileEntry]:
-    """Return the files that were written."""
+    """Return the names of the files."""
     return {name: entry for files in items.values() for name, entry in files.items()}

@@ -1,6 +1,5 @@
-"""08_reporting/studies: what studies measured, their tables and figures, and a page of them all."""
+"""08_reporting/studies: results, tables and figures of studies, and a page with all of them."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,15 +11,15 @@ from idemnet.datasets.report import list_files, write_files
 from idemnet.errors import BadInputError
 from idemnet.steps.plan import Recipe
 from idemnet.steps.publish import publish
-from idemnet.steps.study import Outcome, StudyResults
-from idemnet.storage.atomic import shown, write_atomic
+from idemnet.steps.study import STORED, StudyResults
+from idemnet.storage.atomic import display_path, write_atomic
 from idemnet.storage.manifest import is_published
 
 RESULTS = "results.json"
 
 
 class StudyDataset(Folder):
-    """What a study publishes: results.json, tables, a figure."""
+    """Output of a study: results.json, tables, a figure."""
 
     def load(self) -> StudyResults:
         self.read_manifest()
@@ -65,12 +64,6 @@ class PageDataset(AbstractDataset[str, str]):
 
 def _read(folder: Path) -> StudyResults:
     try:
-        stored = json.loads((folder / RESULTS).read_bytes())
-        return StudyResults(
-            stored["name"],
-            stored["task"],
-            stored["dataset"],
-            [Outcome(**outcome) for outcome in stored["outcomes"]],
-        )
-    except (ValueError, KeyError, TypeError):
-        raise BadInputError(f"{shown(folder / RESULTS)}: is not what a study has written") from None
+        return STORED.validate_json((folder / RESULTS).read_bytes())
+    except ValueError:
+        raise BadInputError(f"{display_path(folder / RESULTS)}: not valid study results") from None

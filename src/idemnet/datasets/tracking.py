@@ -1,41 +1,30 @@
-"""06_models/runs: the journals of trainings."""
+"""mlflow.db: the record of every training."""
 
-from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
 
 from kedro.io import AbstractDataset
 
-from idemnet.datasets.folder import dataset_folder
 from idemnet.errors import BadInputError
 from idemnet.tracking.tracker import Tracker
-from idemnet.tracking.uri import without_secrets
 
 
 class TrackerDataset(AbstractDataset[NoReturn, Tracker]):
-    """Where the training runs of a task are recorded."""
+    """MLflow store with the trainings of a task."""
 
     def __init__(
-        self,
-        filepath: str,
-        dataset: Mapping[str, str],
-        uri: str = "",
-        experiment: str = "idemnet",
-        metadata: dict[str, Any] | None = None,
+        self, filepath: str, task: str, dataset: str, metadata: dict[str, Any] | None = None
     ) -> None:
-        """Name the folder and the store.
+        """Name the store.
 
         Args:
-            filepath: The task's folder; each of its data sets is a folder below.
-            dataset: Which data set each task uses (conf/*/globals.yml).
-            uri: MLflow's tracking URI; empty for `mlflow.db` at the project's root.
-                MLFLOW_TRACKING_URI wins.
-            experiment: MLflow's experiment.
+            filepath: MLflow's database; run files are in mlruns/ next to it.
+            task: Task of the runs; each task has its own experiment.
+            dataset: Data set of the runs.
             metadata: For kedro-viz.
         """
-        folder = dataset_folder(filepath, dataset)
-        task = Path(filepath).name
-        self._tracker = Tracker(folder, task, folder.name, uri, experiment)
+        self._tracker = Tracker(Path(filepath), task, dataset)
         self.metadata = metadata
 
     def load(self) -> Tracker:
@@ -45,12 +34,7 @@ class TrackerDataset(AbstractDataset[NoReturn, Tracker]):
         raise BadInputError("runs are recorded while they run, there is nothing to save")
 
     def _exists(self) -> bool:
-        return self._tracker.folder.exists()
+        return self._tracker.store.exists()
 
     def _describe(self) -> dict[str, Any]:
-        tracker = self._tracker
-        return {
-            "folder": str(tracker.folder),
-            "uri": without_secrets(tracker.uri),
-            "experiment": tracker.experiment,
-        }
+        return {key: str(value) for key, value in asdict(self._tracker).items()}

@@ -1,4 +1,4 @@
-"""What a restoration costs: counted, timed and weighed."""
+"""Cost of a restoration: parameters, MACs, seconds and memory."""
 
 import threading
 import time
@@ -14,12 +14,12 @@ from idemnet.system.device import name_device, synchronise
 
 SIZES = {"1280x720": (720, 1280), "256x256": (256, 256)}
 RUNS, PATIENCE = 20, 10.0
-"""Restorations that are timed, unless they take longer than so many seconds together."""
+"""Number of timed restorations, and the total seconds after which timing stops."""
 
 
 @torch.no_grad()
 def measure_cost(model: nn.Module, height: int, width: int, device: str) -> dict[str, Any]:
-    """Restore a random image of this size over and over, synchronised, after a warm-up."""
+    """Time repeated restorations of a random image, synchronised, after a warm-up."""
     image = torch.rand(1, 3, height, width, generator=torch.Generator().manual_seed(0)).to(device)
     peak = _peak_memory(model, image, device)
     times: list[float] = []
@@ -47,7 +47,7 @@ def measure_cost(model: nn.Module, height: int, width: int, device: str) -> dict
 
 
 def _peak_memory(model: nn.Module, image: torch.Tensor, device: str) -> float:
-    """Bytes that a restoration needs beside the weights; also the warm-up."""
+    """Return the bytes that a restoration needs in addition to the weights; doubles as warm-up."""
     if device == "cuda":
         before = torch.cuda.memory_allocated()
         torch.cuda.reset_peak_memory_stats()

@@ -1,4 +1,4 @@
-"""An evaluation described: sent to a worker, it yields its results item by item."""
+"""Description of an evaluation that a worker carries out item by item."""
 
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -15,21 +15,23 @@ from idemnet.evaluation.parallel import map_in_threads
 from idemnet.evaluation.protocols import PROTOCOLS
 from idemnet.inference.network import Network
 from idemnet.inference.oom import oom_hint
-from idemnet.inference.restore import tile_overlap
+from idemnet.inference.receptive_field import find_period
+from idemnet.inference.restore import settle_tiles
 from idemnet.inference.tiling import fits, restore_in_tiles
 from idemnet.models import iterate
 from idemnet.parameters.evaluate import EvaluateParameters
+from idemnet.parameters.restore import TilingParameters
 from idemnet.steps.data import Pair
 from idemnet.system.resources import cores
 
 COST, IMAGE, SAMPLE = "cost", "image", "sample"
 AT_ONCE = 4
-"""Images in work together: more would share the same cores and each needs its memory."""
+"""Images evaluated at once: more would share the same cores, and each needs its own memory."""
 
 
 @dataclass(frozen=True)
 class EvaluationJob:
-    """What to score, with which weights, how."""
+    """Pairs to score, the weights, and the parameters."""
 
     pairs: tuple[Pair, ...]
     network: Network
@@ -44,25 +46,27 @@ class EvaluationJob:
 
     @cached_property
     def samples(self) -> list[int]:
-        """Pairs of which pictures are kept."""
-        return spread(len(self.pairs), self.parameters.samples)
+        """Return the pairs whose pictures are kept."""
+        return evenly_spaced(len(self.pairs), self.parameters.samples)
 
     @cached_property
     def detailed(self) -> frozenset[int]:
-        """Pairs of which more is measured than one score."""
-        return frozenset(spread(len(self.pairs), self.parameters.detailed_images))
+        """Return the pairs that are measured in detail."""
+        return frozenset(evenly_spaced(len(self.pairs), self.parameters.detailed_images))
 
     def make(self, wanted: Collection[str]) -> Iterator[tuple[str, Any]]:
         """Yield each wanted result when it is ready."""
         model = self.network.build(self.device)
-        if COST in wanted:  # alone on the machine, before all others
+        if COST in wanted:  # alone on the machine
             torch.set_num_threads(cores())
             pair = self.pairs[0]
             yield COST, measure_cost(model, pair.height, pair.width, self.device)
+        rest = [name for name in wanted if name != COST]
+        if not rest:
+            return
         workers = min(cores(), AT_ONCE)
         torch.set_num_threads(max(1, cores() // workers))
-        rest = [name for name in wanted if name != COST]
-        restore = partial(self._restore, model, self._overlap(model), threading.Lock())
+        restore = partial(self._restore, model, self._tiling(model), threading.Lock())
         work = partial(self._work, restore)
         yield from zip(rest, map_in_threads(work, rest, workers), strict=True)
 
@@ -76,28 +80,31 @@ class EvaluationJob:
             protocol = PROTOCOLS[self.parameters.protocol]
             return measure(pair, restore, protocol, self.parameters, self.device, detailed=detailed)
 
-    def _overlap(self, model: torch.nn.Module) -> int:
-        """Return what tiles share, measured only where there will be some."""
+    def _tiling(self, model: torch.nn.Module) -> TilingParameters:
+        """Return how images are tiled; the overlap is measured only if there are tiles."""
         whole = all(fits(pair.height, pair.width, self.parameters.tile) for pair in self.pairs)
-        return 0 if whole else tile_overlap(model, self.parameters, self.device)
+        return self.parameters if whole else settle_tiles(model, self.parameters, self.device)
 
-    def _restore(self, model: Any, overlap: int, turn: threading.Lock, image: Tensor) -> Tensor:
-        """Return every iteration's image, (N, 3, H, W)."""
+    def _restore(
+        self, model: Any, tiling: TilingParameters, turn: threading.Lock, image: Tensor
+    ) -> Tensor:
+        """Return the image after each iteration, (N, 3, H, W)."""
         tiled = partial(
             restore_in_tiles,
             lambda part: torch.cat(iterate(model, part)),
             image,
-            tile=self.parameters.tile,
-            overlap=overlap,
+            tile=tiling.tile,
+            overlap=tiling.tile_overlap or 0,
+            period=find_period(model),
         )
         if self.device == "cpu":
             return tiled()
-        with turn:  # two images at once would only need twice the memory
+        with turn:  # two images at once would only double the memory
             return tiled()
 
 
-def spread(count: int, wanted: int) -> list[int]:
-    """Choose as many as wanted, evenly from first to last: by place, never by score."""
+def evenly_spaced(count: int, wanted: int) -> list[int]:
+    """Return this many items, evenly spaced from first to last, independent of scores."""
     if wanted >= count:
         return list(range(count))
     return [round(number * (count - 1) / max(1, wanted - 1)) for number in range(wanted)]

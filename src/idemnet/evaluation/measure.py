@@ -1,4 +1,4 @@
-"""What one test image tells: scores before and after, and what repeating and noise do to it."""
+"""Measure one test image: scores before and after, repeated passes, iterations, noise."""
 
 import zlib
 from collections import deque
@@ -14,19 +14,19 @@ from idemnet.evaluation.protocols import Protocol
 from idemnet.imaging.image import Image
 from idemnet.parameters.evaluate import EvaluateParameters
 from idemnet.steps.data import Pair
-from idemnet.system.device import to_image, to_tensor
+from idemnet.system.device import round_to_8_bits, to_image, to_tensor
 
 Restore = Callable[[Tensor], Tensor]
-"""One image, (1, 3, H, W), to the images after each iteration, (N, 3, H, W); the last is it."""
+"""Maps an image, (1, 3, H, W), to the images after each iteration, (N, 3, H, W)."""
 
 Row = dict[str, Any]
-"""Of one image; plain JSON."""
+"""Results of one image, as plain JSON."""
 
 Scores = dict[str, float]
 
 WHEN = ("input", "restored")
 REPEATED = ("psnr", "ssim")
-"""What is scored over and over; the slower measures are only of the first pass."""
+"""Measures of every pass; the slower ones are computed for the first pass only."""
 
 
 def measure(
@@ -88,19 +88,19 @@ def _repeat_and_score(
 
 
 def repeat(restore: Restore, first: Tensor, parameters: EvaluateParameters) -> Iterator[Tensor]:
-    """Return the iterations of every pass; `first` is the first, each other restores the last."""
+    """Return the iterations of every pass; each pass after `first` restores the previous result."""
     images = first
     yield images
     for _ in range(1, parameters.passes):
         image = images[-1:]
         if parameters.chain == "uint8":
-            image = (image.clamp(0, 1) * 255).round() / 255
+            image = round_to_8_bits(image)
         images = restore(image)
         yield images
 
 
 def _measure_changes(images: Tensor, before: Tensor) -> dict[str, list[float]]:
-    """How much each iteration changed, and how much all changed so far (of 255)."""
+    """Return the change by each iteration, and the cumulative change (of 255)."""
     steps = torch.diff(torch.cat([before, images]), dim=0)
     return {
         "every": (255 * steps.abs().mean(dim=(1, 2, 3))).tolist(),
@@ -117,7 +117,7 @@ def _measure_noise(
 
 
 def add_noise(image: Tensor, sigma: int, name: str) -> Tensor:
-    """Add Gaussian noise of `sigma` (of 255) and clip; the same for the same name, everywhere."""
+    """Add Gaussian noise of `sigma` (of 255), seeded by the name, and clip."""
     generator = np.random.default_rng([sigma, zlib.crc32(name.encode())])
     noise = generator.standard_normal(tuple(image.shape), np.float32)
     return (image + torch.from_numpy(noise).to(image.device) * (sigma / 255)).clamp(0, 1)
@@ -126,7 +126,7 @@ def add_noise(image: Tensor, sigma: int, name: str) -> Tensor:
 def show(
     pair: Pair, restore: Restore, parameters: EvaluateParameters, device: str
 ) -> dict[str, Image]:
-    """Return the pictures of one test image: what came in, each iteration, and the last pass."""
+    """Return the pictures of one test image: input, each iteration, and the last pass."""
     degraded = to_tensor([pair.degraded()], device)
     first = restore(degraded)
     [last] = deque(repeat(restore, first, parameters), maxlen=1)

@@ -1,70 +1,70 @@
-"""The figures of an evaluation: means over images, each with the number of images behind it."""
+"""Metrics of an evaluation: means over images, each with its number of images."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from idemnet.evaluation.protocols import mean, mean_scores
+from idemnet.evaluation.protocols import mean
 from idemnet.steps.data import Evaluation
-
-Row = Mapping[str, Any]
+from idemnet.steps.metrics import (
+    BeforeAndAfter,
+    MeanCurve,
+    MeanPasses,
+    MeanRestoration,
+    MeanScores,
+    Metrics,
+    Model,
+)
+from idemnet.steps.mix import source_of
 
 DECIMALS = 4
-"""As precise as any table shows them. Further digits depend on the CPU and on the order of
-additions, and would make metrics.json, which git tracks, differ between machines."""
+"""Digits that tables show. Further digits depend on the CPU and on the order of additions, and
+would make metrics.json, which git tracks, differ between machines."""
 
 
-def summarise(evaluation: Evaluation) -> dict[str, Any]:
-    """Return what metrics.json and timing.json hold; the keys do not change."""
+def summarise(evaluation: Evaluation) -> Metrics:
+    """Return the content of metrics.json and timing.json."""
     about, rows = evaluation.about, evaluation.rows
-    detailed = [row for row in rows if "repeat" in row]
-    return {
-        "task": about["task"],
-        "dataset": about["dataset"],
-        "protocol": about["protocol"],
-        "images": len(rows),
-        "device": about["device"],
-        **_before_and_after(rows),
-        "levels": {
-            str(level): _before_and_after([row for row in rows if row["level"] == level])
-            for level in sorted({row["level"] for row in rows})
+    repeats = [row.repeat for row in rows if row.repeat]
+    passes = [row.iterations for row in rows if row.iterations]
+    noises = [row.noise for row in rows if row.noise is not None]
+    return Metrics(
+        task=about["task"],
+        dataset=about["dataset"],
+        protocol=about["protocol"],
+        images=len(rows),
+        device=about["device"],
+        **dict(_mean_restoration(rows)),
+        levels={
+            str(level): _mean_restoration([row for row in rows if row.level == level])
+            for level in sorted({row.level for row in rows})
         },
-        "repeat": {
-            "chain": about["chain"],
-            "images": len(detailed),
-            **{
-                name: _mean_lists(row["repeat"][name] for row in detailed)
-                for name in ("psnr", "ssim")
-            },
+        sources={
+            name: _mean_restoration([row for row in rows if source_of(row.sequence) == name])
+            for name in about.get("sources", ())
         },
-        "iterations": {
-            "images": len(detailed),
-            **{
-                which: {
-                    name: _mean_lists(row["iterations"][which][name] for row in detailed)
-                    for name in ("psnr", "every", "sum")
-                }
-                for which in ("first", "second")
-            },
-        },
-        "noise": {
-            sigma: _before_and_after([row["noise"][sigma] for row in detailed])
-            for sigma in detailed[0]["noise"]
-        },
-        "cost": dict(evaluation.cost),
-    }
+        repeat=MeanCurve(chain=about["chain"], images=len(repeats), **_mean(repeats)),
+        iterations=MeanPasses(images=len(passes), **_mean(passes)),
+        noise={sigma: _mean_restoration([noise[sigma] for noise in noises]) for sigma in noises[0]},
+        cost=evaluation.cost,
+    )
 
 
-def _before_and_after(rows: Sequence[Row]) -> dict[str, Any]:
-    return {
-        when: {
-            name: round(value, DECIMALS)
-            for name, value in mean_scores([row[when] for row in rows]).items()
-        }
-        | {"images": len(rows)}
-        for when in ("input", "restored")
-    }
+def _mean_restoration(scored: Sequence[BeforeAndAfter]) -> MeanRestoration:
+    return MeanRestoration(
+        input=MeanScores(images=len(scored), **_mean([one.input for one in scored])),
+        restored=MeanScores(images=len(scored), **_mean([one.restored for one in scored])),
+    )
 
 
-def _mean_lists(lists: Iterable[Sequence[float]]) -> list[float]:
-    """Average place by place."""
-    return [round(mean(values), DECIMALS) for values in zip(*lists, strict=True)]
+def _mean(models: Sequence[Model]) -> dict[str, Any]:
+    """Average each field; for PSNR the mean of the dB, never the dB of a mean error."""
+    averaged: dict[str, Any] = _average([one.model_dump() for one in models])
+    return averaged
+
+
+def _average(values: Sequence[Any]) -> Any:
+    if isinstance(values[0], dict):
+        return {key: _average([one[key] for one in values]) for key in values[0]}
+    if isinstance(values[0], list):
+        return [_average(at) for at in zip(*values, strict=True)]
+    return round(mean(values), DECIMALS)

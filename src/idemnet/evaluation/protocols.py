@@ -1,7 +1,7 @@
-"""How each data set is scored: the agreement behind a figure, printed with it.
+"""Scoring protocols of the data sets; every score is printed with its protocol.
 
-The same image differs by 1.4 dB between two of these, and by 0.03 between two SSIMs, so a figure
-says nothing without its protocol, and a protocol that is not the data set's is refused.
+The same image differs by 1.4 dB between two protocols, and by 0.03 between two SSIMs, so a score
+means nothing without its protocol, and a protocol that does not fit the data set is rejected.
 """
 
 import math
@@ -15,40 +15,36 @@ from numpy.typing import NDArray
 from idemnet.errors import BadInputError
 from idemnet.imaging import metrics
 from idemnet.imaging.alignment import align
-from idemnet.imaging.image import Image
+from idemnet.imaging.image import Image, round_to_8_bits
 from idemnet.tasks import get_task
 
-HIGHEST_PSNR = 100.0
-"""In dB. Two images that are the same have infinitely many, with which no mean could be taken and
-no JSON written; here they count as this many, as does everything beyond."""
-
 Restored = NDArray[Any]
-"""(height, width, 3): uint8, or floats of which 0 is black and 1 is white."""
+"""(height, width, 3): uint8, or floats from 0 (black) to 1 (white)."""
 
 Compare = Callable[[Restored, Collection[str]], dict[str, float]]
-"""Scores a restored image by the measures that are wanted; PSNR is always among them."""
+"""Scores a restored image by the requested measures, which always include PSNR."""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """One agreement on how to score."""
+    """A scoring protocol."""
 
     name: str
     description: str
     """In one line."""
     measures: tuple[str, ...]
-    """Names of its scores, in the order in which they are shown."""
+    """Names of its scores, in display order."""
     prepare: Callable[[Image], Compare]
-    """Takes the reference; what is computed from it alone is computed once."""
+    """Takes the reference, so that work on it alone is done once."""
 
     def score(self, restored: Restored, reference: Image) -> dict[str, float]:
         """Score one image; see `against`."""
         return self.against(reference)(restored, self.measures)
 
     def against(self, reference: Image) -> Compare:
-        """Return a function that scores images by this reference, as many as there are.
+        """Return a function that scores any number of images by this reference.
 
-        It takes the measures that are wanted. Every score is finite, PSNR at most `HIGHEST_PSNR`.
+        It takes the requested measures. Every score is finite, PSNR at most 100 dB.
 
         Raises:
             BadInputError: When called, if the images cannot be compared, or a score is not finite.
@@ -60,7 +56,7 @@ class Protocol:
         def score(restored: Restored, measures: Collection[str]) -> dict[str, float]:
             _check(restored, reference)
             scores = compare(restored, measures)
-            scores["psnr"] = min(scores["psnr"], HIGHEST_PSNR)
+            scores["psnr"] = metrics.cap_psnr(scores["psnr"])
             for measure, value in scores.items():
                 if not math.isfinite(value):
                     raise BadInputError(f"its {measure} is not a finite number")
@@ -75,11 +71,11 @@ def _check(restored: Restored, reference: Image) -> None:
             f"an image of {_shape(restored)} cannot be compared with one of {_shape(reference)}"
         )
     if restored.dtype != np.uint8 and not np.isfinite(restored).all():
-        raise BadInputError("has values that are not finite numbers")
+        raise BadInputError("has non-finite values")
 
 
 def mean_scores(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Average the scores of images: of PSNR the mean of the dB, never the dB of a mean error."""
+    """Average the scores of images; for PSNR the mean of the dB, never the dB of a mean error."""
     return {name: mean([one[name] for one in scores]) for name in scores[0]}
 
 
@@ -87,15 +83,15 @@ def mean(values: Sequence[float]) -> float:
     """Average numbers.
 
     Raises:
-        BadInputError: If one of them is not finite, and would hide all others.
+        BadInputError: If one of them is not finite.
     """
     if not all(map(math.isfinite, values)):
-        raise BadInputError("a mean was asked of values that are not finite numbers")
+        raise BadInputError("cannot average non-finite values")
     return math.fsum(values) / len(values)
 
 
 def check_fits(protocol: str, task: str, forced: bool) -> None:
-    """Refuse a protocol by which nobody scores this task.
+    """Reject a protocol that does not belong to this task.
 
     Raises:
         BadInputError: If it does not fit and is not forced.
@@ -105,24 +101,16 @@ def check_fits(protocol: str, task: str, forced: bool) -> None:
         return
     raise BadInputError(
         f"protocol '{protocol}' does not fit task '{task}', which is scored by "
-        f"{' or '.join(fitting)}; to use it all the same, set evaluate.force_protocol to true, "
-        "or give --force on the command line"
+        f"{' or '.join(fitting)}; to use it anyway, set evaluate.force_protocol to true, "
+        "or pass --force on the command line"
     )
 
 
-def to_image(restored: Restored) -> Image:
-    """Round to 8 bits, as saving to a file does."""
-    image: Image = restored
-    if restored.dtype != np.uint8:
-        image = np.rint(np.clip(restored, 0, 1) * 255).astype(np.uint8)
-    return image
-
-
 def _rgb(reference: Image) -> Compare:
-    similar = metrics.SimilarTo(reference)
+    similar = metrics.SsimReference(reference)
 
     def compare(restored: Restored, measures: Collection[str]) -> dict[str, float]:
-        rounded = to_image(restored)
+        rounded = round_to_8_bits(restored)
         scores = {"psnr": metrics.psnr(rounded, reference)}
         if "ssim" in measures:
             scores["ssim"] = similar.ssim(rounded)
@@ -135,7 +123,7 @@ def _rgb(reference: Image) -> Compare:
 
 def _realblur(reference: Image) -> Compare:
     def compare(restored: Restored, measures: Collection[str]) -> dict[str, float]:
-        images = align(to_image(restored), reference)
+        images = align(round_to_8_bits(restored), reference)
         scores = {"psnr": metrics.masked_psnr(*images)}
         return scores | ({"ssim": metrics.masked_ssim(*images)} if "ssim" in measures else {})
 
@@ -159,7 +147,7 @@ def _rain(reference: Image) -> Compare:
     brightness = metrics.matlab_y(reference)
 
     def compare(restored: Restored, measures: Collection[str]) -> dict[str, float]:
-        pair = metrics.matlab_y(to_image(restored)), brightness
+        pair = metrics.matlab_y(round_to_8_bits(restored)), brightness
         scores = {"psnr": metrics.psnr(*pair)}
         return scores | ({"ssim": metrics.ssim(*pair)} if "ssim" in measures else {})
 

@@ -1,4 +1,4 @@
-"""Scores as they are shown: never without protocol and number of images."""
+"""Format scores, always with their protocol and number of images."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from typing import Any
 from idemnet.evaluation.protocols import Protocol, mean_scores
 
 DIGITS = {"psnr": 2}
-"""Others have four: the tables' own precision."""
+"""Digits of scores in tables; others have four."""
 
 
 @dataclass(frozen=True)
-class Figures:
+class Scores:
     """The scores of a set of images."""
 
     protocol: Protocol
     scores: Mapping[str, Mapping[str, float]]
-    """By the images' names."""
+    """Scores by image name."""
 
     def mean(self) -> dict[str, float]:
         return mean_scores(list(self.scores.values()))
@@ -31,21 +31,23 @@ class Figures:
         }
 
     def as_text(self, *, each: bool) -> str:
-        """Return a table, and what its figures mean."""
+        """Return a table, followed by the protocol."""
         count = len(self.scores)
         rows = [("", *self.protocol.measures)]
         if each:
             rows += [(name, *self._shown(scores)) for name, scores in self.scores.items()]
         title = "1 image" if count == 1 else f"mean of {count} images"
         rows.append((title, *self._shown(self.mean())))
-        return "\n".join([*columns(rows), f"{self.protocol.name} - {self.protocol.description}"])
+        return "\n".join(
+            [*align_columns(rows), f"{self.protocol.name} - {self.protocol.description}"]
+        )
 
     def _shown(self, scores: Mapping[str, float]) -> list[str]:
         return [f"{scores[name]:.{DIGITS.get(name, 4)}f}" for name in self.protocol.measures]
 
 
-def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lay a table out: the first column to the left, figures to the right."""
+def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Format a table: the first column left-aligned, numbers right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

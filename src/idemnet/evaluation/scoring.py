@@ -1,7 +1,7 @@
-"""Scores of two sets of images that anybody made, paired by their names.
+"""Score two sets of images from any source, paired by name.
 
-All or nothing: a mean over the images that happened to be readable would be a mean over another
-set than its readers think.
+All or nothing: a mean over only the readable images would be a mean over a different set than its
+readers assume.
 """
 
 from collections import defaultdict
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from idemnet.errors import BadInputError
 from idemnet.evaluation.parallel import map_in_threads
 from idemnet.evaluation.protocols import Protocol
-from idemnet.evaluation.scores import Figures
+from idemnet.evaluation.scores import Scores
 from idemnet.imaging.image import Image, StoredImage
 
 CROPPING = ("rgb", "griddehaze")
-"""Protocols of data sets whose clean images are published larger than the degraded ones."""
+"""Protocols of data sets whose clean images are larger than the degraded ones."""
 
 Named = tuple[str, StoredImage]
-"""An image, and the stem by which it is paired."""
+"""An image and the stem that it is paired by."""
 
 
 @dataclass(frozen=True)
 class ScoredPair:
-    """A restored image and what it should look like."""
+    """A restored image and its reference."""
 
     name: str
     restored: StoredImage
@@ -33,7 +33,7 @@ class ScoredPair:
 def pair_by_stem(
     restored: Sequence[Named], reference: Sequence[Named]
 ) -> tuple[list[ScoredPair], list[str]]:
-    """Return the pairs in the order of their names, and a line about each image that is in none."""
+    """Return the pairs in order of name, and a message about each unpaired image."""
     ours, theirs = _by_stem(restored), _by_stem(reference)
     pairs, faults = [], []
     for stem in sorted(ours.keys() | theirs.keys()):
@@ -66,20 +66,20 @@ def score_pairs(
     crop: int,
     threads: int,
     advance: Callable[[int], None],
-) -> Figures:
-    """Score every pair, or refuse them all.
+) -> Scores:
+    """Score every pair, or none if there is a problem.
 
     Args:
-        pairs: What to score.
-        faults: What was already found to be wrong. If there is anything, the rest is only looked
-            at, so that one message can name all of it.
-        protocol: By which to score.
-        crop: Pixels cut from each side of references that are larger by just that.
-        threads: Images in work at the same time.
-        advance: Told of every image more.
+        pairs: Pairs to score.
+        faults: Problems already found. If there are any, the pairs are only checked, so that one
+            message can list everything.
+        protocol: Scoring protocol.
+        crop: Pixels cropped from each side of references that are larger by exactly that.
+        threads: Images scored at the same time.
+        advance: Called after each image.
 
     Raises:
-        BadInputError: If anything is wrong, with a line about each fault.
+        BadInputError: If there is a problem, with one line for each.
     """
     faults = [*faults, *(fault for pair in pairs for fault in _check_sizes(pair, crop))]
     healthy = not faults
@@ -104,24 +104,24 @@ def score_pairs(
         advance(1)
     if faults:
         lines = "".join(f"\n  {fault}" for fault in faults)
-        raise BadInputError(f"nothing was scored, faults found: {len(faults)}{lines}")
-    return Figures(protocol, scores)
+        raise BadInputError(f"nothing was scored, problems found: {len(faults)}{lines}")
+    return Scores(protocol, scores)
 
 
 def _check_sizes(pair: ScoredPair, crop: int) -> list[str]:
-    """Compare by the headers alone, long before the last image's turn would come."""
+    """Compare sizes by the headers alone, before scoring anything."""
     try:
         height, width = pair.restored.size()
         rows, columns = pair.reference.size()
     except (BadInputError, OSError):
-        return []  # reading it will tell
+        return []  # reported when it is read
     more = rows - height, columns - width
     if more in ((0, 0), (2 * crop, 2 * crop)):
         return []
     fault = f"{pair.restored.name}: is {width}x{height}, its reference {columns}x{rows}"
     if more[0] == more[1] > 0 and more[0] % 2 == 0:
         fault += (
-            f"; if that has a border of {more[0] // 2} pixels, as RESIDE's clear images do, give "
+            f"; if that has a border of {more[0] // 2} pixels, as RESIDE's clear images do, use "
             f"--crop-reference {more[0] // 2} (with {' or '.join(CROPPING)})"
         )
     return [fault]

@@ -1,14 +1,17 @@
-"""Where raw data comes from: an archive, a folder, videos, or photographs for our own scenes."""
+"""Sources of raw data: archives, folders, videos, and photographs for the built-in scenes."""
 
 import io
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kedro.utils import find_kedro_project
+
 from idemnet.errors import BadInputError
-from idemnet.fetch.archive import Archive, Member
+from idemnet.fetch.archive import check_archive, read_members
 from idemnet.fetch.download import fetch
 from idemnet.imaging.image import LazyImage, Split
 from idemnet.media.find import pictures_below
@@ -16,7 +19,7 @@ from idemnet.media.frames import SUFFIXES as VIDEO_SUFFIXES
 from idemnet.media.frames import open_video
 from idemnet.media.image_files import ImageFile, is_image, open_image
 from idemnet.media.photographs import PHOTOGRAPHS, OwnPhotograph
-from idemnet.parameters.source import SourceParameters, StructureParameters
+from idemnet.parameters.source import OneSourceParameters, StructureParameters
 from idemnet.steps import versions
 from idemnet.steps.layouts import Place, check_structure, place_files
 from idemnet.steps.plan import Plan, Recipe, fingerprint
@@ -24,14 +27,16 @@ from idemnet.storage.checksum import hash_file
 from idemnet.storage.executor import Job
 from idemnet.storage.manifest import FilesInPlace
 
-MEMBERS_PER_JOB = 64
+MEMBERS_PER_JOB = 256
 
 
 class SourcesOnDisk:
-    """Recipes for raw data of every kind; nothing is fetched before a recipe is carried out."""
+    """Recipes for every kind of raw data; nothing is fetched until a recipe is carried out."""
 
-    def __init__(self, archives: Path) -> None:
-        self._archives = archives
+    def __init__(self, archives: str | Path) -> None:
+        """Set the folder for downloaded archives, relative to the project."""
+        here = Path.cwd()
+        self._archives = (find_kedro_project(here) or here) / archives
 
     def photographs(self, split: Split) -> Sequence[LazyImage]:
         return [photograph for photograph in PHOTOGRAPHS if photograph.split == split]
@@ -42,82 +47,71 @@ class SourcesOnDisk:
         place = _existing_folder(folder)
         found = [OwnPhotograph(place / path) for path in pictures_below(place)]
         if not found:
-            raise BadInputError(f"{folder}: holds no photographs")
+            raise BadInputError(f"{folder}: contains no photographs")
         return found, {photograph.path.name: hash_file(photograph.path) for photograph in found}
 
-    def archive(self, source: SourceParameters) -> Recipe:
-        parameters = source.archive
-        identity = parameters.sha256 or list(parameters.addresses)
-        return Recipe(
-            fingerprint(
-                "download", versions.FETCH, {"archive": identity}, source.layout, source.expected
-            ),
-            partial(_plan_archive, source, self._archives),
-        )
+    def archive(self, source: OneSourceParameters) -> Recipe:
+        identity = {"archive": source.archive.sha256 or list(source.archive.addresses)}
+        plan = partial(_plan_archive, source, self._archives)
+        return _recipe(plan, identity, source.layout, source.expected)
 
-    def folder(self, source: SourceParameters) -> Recipe:
+    def folder(self, source: OneSourceParameters) -> Recipe:
         folder = _existing_folder(source.folder.path)
         files = _list_files(folder, is_image)
-        return Recipe(
-            fingerprint(
-                "download", versions.FETCH, _identity(files), source.layout, source.expected
-            ),
-            partial(_plan_folder, source, folder, files),
-        )
+        plan = partial(_plan_folder, source, folder, files)
+        return _recipe(plan, _identity(files), source.layout, source.expected)
 
-    def videos(self, source: SourceParameters) -> Recipe:
+    def videos(self, source: OneSourceParameters) -> Recipe:
         folder = _existing_folder(source.videos.path)
         files = _list_files(folder, lambda path: path.suffix.lower() in VIDEO_SUFFIXES)
         if not files:
-            raise BadInputError(f"{folder}: holds no video ({', '.join(VIDEO_SUFFIXES)})")
-        return Recipe(
-            fingerprint("download", versions.FETCH, _identity(files), source.expected),
-            partial(_plan_videos, folder, files),
-        )
+            raise BadInputError(f"{folder}: contains no videos ({', '.join(VIDEO_SUFFIXES)})")
+        return _recipe(partial(_plan_videos, folder, files), _identity(files), source.expected)
 
 
-def _plan_archive(source: SourceParameters, archives: Path) -> Plan:
-    parameters = source.archive
+def _recipe(plan: Callable[[], Plan], *decisive: Any) -> Recipe:
+    return Recipe(fingerprint("download", versions.FETCH, *decisive), plan)
+
+
+def _plan_archive(source: OneSourceParameters, archives: Path) -> Plan:
+    given = source.archive
     path = fetch(
-        parameters.addresses,
+        given.addresses,
         archives,
-        sha256=parameters.sha256,
-        retries=parameters.retries,
-        timeout=parameters.timeout,
+        sha256=given.sha256,
+        retries=given.retries,
+        timeout=given.timeout,
     )
-    archive = Archive.open(path, limit_bytes=round(parameters.unpacked_gigabytes * 1e9))
-    members = {member.name: member for member in archive.members if is_image(Path(member.name))}
-    places = place_files(members, source.layout, str(path))
+    members = check_archive(path, limit_bytes=round(given.unpacked_gigabytes * 1e9))
+    images = {name: info for name, info in members.items() if is_image(Path(name))}
+    places = place_files(images, source.layout, str(path))
     check_structure(places, source.expected, str(path))
-    for place in _one_of_each_sequence(places):
-        head = io.BytesIO(next(archive.read(members[place.name]), b""))
-        image = open_image(head, f"{path}: {place.name}")
-        _check_size((image.height, image.width), source.expected, f"{path}: {place.name}")
+    examples = {place.name: images[place.name] for place in _one_per_sequence(places)}
+    for name, chunks in read_members(path, examples):
+        image = open_image(io.BytesIO(next(chunks, b"")), f"{path}: {name}")
+        _check_size((image.height, image.width), source.expected, f"{path}: {name}")
     names = [place.name for place in places]
     groups = [names[at : at + MEMBERS_PER_JOB] for at in range(0, len(names), MEMBERS_PER_JOB)]
     jobs = [
-        Job(tuple(group), partial(_unpack, archive.path, [members[name] for name in group]))
+        Job(tuple(group), partial(_unpack, path, {name: images[name] for name in group}))
         for group in groups
     ]
-    size = sum(members[name].size for name in names)
+    size = sum(images[name].file_size for name in names)
     return Plan(jobs, {"layout": source.layout}, bytes_needed=size)
 
 
 def _unpack(
-    path: Path, members: Sequence[Member], wanted: Collection[str]
+    path: Path, members: Mapping[str, zipfile.ZipInfo], wanted: Collection[str]
 ) -> Iterator[tuple[str, Iterator[bytes]]]:
-    archive = Archive(path, tuple(members))
-    for member in members:
-        if member.name in wanted:
-            yield member.name, archive.read(member)
+    return read_members(path, {name: members[name] for name in members if name in wanted})
 
 
 def _plan_folder(
-    source: SourceParameters, folder: Path, files: Mapping[str, os.stat_result]
+    source: OneSourceParameters, folder: Path, files: Mapping[str, os.stat_result]
 ) -> Plan:
     places = place_files(files, source.layout, str(folder))
     check_structure(places, source.expected, str(folder))
-    for place in _one_of_each_sequence(places):
+    for place in _one_per_sequence(places):
         image = ImageFile(folder / place.name, place.name, files[place.name].st_size, None)
         _check_size(image.size(), source.expected, str(image.path))
     entries = {place.name: (files[place.name].st_size, None) for place in places}
@@ -135,7 +129,7 @@ def _plan_videos(folder: Path, files: Mapping[str, os.stat_result]) -> Plan:
         )
     names = [(video["split"], video["name"]) for video in videos]
     if len(set(names)) < len(names):
-        raise BadInputError(f"{folder}: two videos have the same name, apart from folder or ending")
+        raise BadInputError(f"{folder}: two videos have the same name apart from folder or suffix")
     entries = {name: (stat.st_size, None) for name, stat in files.items()}
     about = {"layout": "videos", "videos": videos}
     return Plan(about=about, uses=FilesInPlace(folder, entries))
@@ -150,9 +144,9 @@ def _existing_folder(path: str) -> Path:
 
 def _list_files(folder: Path, is_wanted: Any) -> dict[str, os.stat_result]:
     files = {}
-    # Data sets that lie apart can be linked together under one folder.
+    # Data sets in different places can be symlinked into one folder.
     for place, folders, names in os.walk(folder, followlinks=True):
-        folders[:] = sorted(name for name in folders if _goes_down(Path(place, name)))
+        folders[:] = sorted(name for name in folders if _is_walked(Path(place, name)))
         for name in sorted(names):
             path = Path(place, name)
             if is_wanted(path) and not name.startswith("."):
@@ -160,8 +154,8 @@ def _list_files(folder: Path, is_wanted: Any) -> dict[str, os.stat_result]:
     return files
 
 
-def _goes_down(folder: Path) -> bool:
-    """Return whether to look into a folder: not if it is hidden, or a link that leads back up."""
+def _is_walked(folder: Path) -> bool:
+    """Return whether to descend into a folder: not if hidden, or a symlink to a parent."""
     hidden = folder.name.startswith(".")
     back = folder.is_symlink() and folder.parent.resolve().is_relative_to(folder.resolve())
     return not hidden and not back
@@ -172,7 +166,7 @@ def _identity(files: Mapping[str, os.stat_result]) -> dict[str, Any]:
     return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in files.items()}
 
 
-def _one_of_each_sequence(places: Sequence[Place]) -> list[Place]:
+def _one_per_sequence(places: Sequence[Place]) -> list[Place]:
     return list({(place.split, place.sequence): place for place in places}.values())
 
 

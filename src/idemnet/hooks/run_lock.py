@@ -1,8 +1,8 @@
-"""Which run may write which folder: one at a time for each data set and step.
+"""Lock folders so that one run at a time writes each data set and step.
 
-A run locks every folder that its pipeline writes, and shares those that it reads. Of several nodes
-that train together in one shared folder, the first owns the locks and runs every step; the others
-wait until the data is prepared, and only join the training.
+A run takes exclusive locks on the folders that its pipeline writes, and shared locks on those that
+it reads. If several nodes train together in one shared folder, the first holds the locks and runs
+every step; the others wait for the data and only join the training.
 """
 
 import fcntl
@@ -14,7 +14,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 import click
 import psutil
@@ -24,8 +24,8 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
-from idemnet.errors import BadInputError
-from idemnet.parameters.train import TrainParameters
+from idemnet.hooks.joining import find_training, join_training, training_parameters
+from idemnet.system.launcher import launched_place
 
 logger = logging.getLogger(__name__)
 
@@ -34,16 +34,16 @@ POLL_SECONDS = 0.5
 
 
 class InUseError(click.ClickException):
-    """Another run writes a folder that this one would use, or uses one that it would write."""
+    """Another run writes a folder that this one reads, or uses a folder that this one writes."""
 
 
 class RunLockHooks:
-    """Locks the folders of a run while it runs; whoever comes second is told who holds them."""
+    """Locks the folders of a run; a second run is told which process holds them."""
 
     def __init__(self) -> None:
         self._project = Path()
         self._files: dict[str, IO[str]] = {}
-        """Open lock files, by the name of the dataset."""
+        """Open lock files, by dataset name."""
 
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
@@ -51,23 +51,23 @@ class RunLockHooks:
 
     @hook_impl
     def before_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
-        self._release()  # of a run of this process that was stopped by a signal
+        self._release()  # left by a run in this process that a signal stopped
         try:
             for name, folder, mode in _folders(pipeline.nodes, catalog):
                 self._lock(name, folder, mode)
         except InUseError as error:
             self._release()
-            step = _training_of_several_nodes(pipeline, catalog)
-            if step is None:
+            step = find_training(pipeline)
+            if step is None or launched_place() or training_parameters(step, catalog).nodes == 1:
                 raise
             logger.warning("%s: joining its training", error.message)
             self._join(step, catalog)
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str) -> None:
-        """Share what was published: from here on this run only reads it."""
+        """Downgrade the lock of a published folder: from here on this run only reads it."""
         if dataset_name in self._files:
-            with suppress(OSError):  # locks are not available here, which was said
+            with suppress(OSError):  # no locks on this file system, which was logged
                 fcntl.flock(self._files[dataset_name], fcntl.LOCK_SH)
 
     @hook_impl
@@ -103,26 +103,16 @@ class RunLockHooks:
             file.close()
         self._files = {}
 
-    def _join(self, step: Node, catalog: DataCatalog) -> None:
+    def _join(self, step: Node, catalog: DataCatalog) -> NoReturn:
         """Take part in the training of the run that owns the folders, then exit."""
-        from idemnet.pipelines.train import join  # noqa: PLC0415  # torch takes seconds
-
-        parameters = _parameters(step, catalog)
-        deadline = time.monotonic() + 60 * parameters.rendezvous_minutes
+        deadline = time.monotonic() + 60 * training_parameters(step, catalog).rendezvous_minutes
         for name, folder, mode in _folders([step], catalog):
             if mode == fcntl.LOCK_SH:
                 self._wait(name, folder, deadline)
-        inputs = [catalog.load(name) for name in step.inputs if not name.startswith("params:")]
-        patches, checkpoints, tracker = inputs
-        try:
-            join(patches, parameters, checkpoints, tracker, task=str(step.namespace))
-        except BadInputError as error:
-            raise click.ClickException(str(error)) from error
-        logger.info("training is finished; the node that owns the data publishes the weights")
-        raise SystemExit(0)
+        join_training(step, catalog)
 
     def _wait(self, name: str, folder: Path, deadline: float) -> None:
-        """Wait until the owner has prepared a folder, and shares it."""
+        """Wait until the owner has prepared a folder and shares its lock."""
         said = False
         while True:
             try:
@@ -141,9 +131,9 @@ class RunLockHooks:
 
 
 def _folders(nodes: list[Node], catalog: DataCatalog) -> list[tuple[str, Path, int]]:
-    """Return each dataset with its folder and how it is locked, in the order of locking.
+    """Return each dataset with its folder and lock mode, in locking order.
 
-    All runs keep to it: of two equal runs, one gets the first lock and then all others.
+    All runs use the same order, so of two equal runs one gets the first lock and then all others.
     """
     from idemnet.datasets.folder import Folder  # noqa: PLC0415  # not to list pipelines
 
@@ -156,23 +146,13 @@ def _folders(nodes: list[Node], catalog: DataCatalog) -> list[tuple[str, Path, i
             mode = fcntl.LOCK_EX if name in outputs else dataset.lock_as_input
             if mode is not None:
                 found.append((name, dataset.folder, mode))
+            if name in outputs:
+                found += [(f"{name} {place}", place, fcntl.LOCK_EX) for place in dataset.writes]
     return sorted(found, key=lambda one: one[1])
 
 
-def _training_of_several_nodes(pipeline: Pipeline, catalog: DataCatalog) -> Node | None:
-    for step in pipeline.nodes:
-        if "train" in step.tags and _parameters(step, catalog).nodes > 1:
-            return step
-    return None
-
-
-def _parameters(step: Node, catalog: DataCatalog) -> TrainParameters:
-    [name] = (name for name in step.inputs if name.startswith("params:"))
-    return TrainParameters.model_validate(catalog.load(name))
-
-
 def _owner(file: IO[str]) -> str:
-    """Read who holds a lock: who has just got it may not have written that yet."""
+    """Read who holds a lock; retry, as a new owner may not have written its name yet."""
     owner = "another process"
     for _ in range(100):
         file.seek(0)

@@ -1,7 +1,7 @@
-"""Exposure and position taken out of a comparison, as RealBlur's authors do.
+"""Align exposure and position before scoring, as RealBlur's authors do.
 
-Its blurred and sharp images come from two cameras: an honest restoration may be a little brighter
-and a little shifted, and is first brought to where the reference is.
+RealBlur's blurred and sharp images come from two cameras: a correct restoration may be slightly
+brighter and shifted, so it is first aligned with the reference.
 """
 
 import cv2
@@ -14,7 +14,7 @@ from idemnet.imaging.image import Image
 ITERATIONS = 100
 SMOOTHING = 5
 SMALLEST_OVERLAP = 0.5
-"""Share of the image; where a search that went astray leaves less, a score would be of nothing."""
+"""Smallest share of the image that must overlap; a failed alignment leaves less."""
 
 Values = NDArray[np.float32]
 
@@ -24,10 +24,10 @@ def align(restored: Image, reference: Image) -> tuple[Values, Values, Values]:
 
     Returns:
         The aligned image and the reference in 0..1, neither clipped, and a mask (height, width)
-        that is 1 where the aligned image saw something and 0 where it had to be made up.
+        that is 1 where the aligned image has pixels and 0 elsewhere.
 
     Raises:
-        BadInputError: If there is nothing in common to align by.
+        BadInputError: If the images cannot be aligned.
     """
     still, moving = _to_unit(reference), _to_unit(restored)
     moving *= _gain(moving, still)
@@ -51,7 +51,7 @@ def _to_unit(image: Image) -> Values:
 
 
 def _gain(moving: Values, still: Values) -> float:
-    """Return the factor that brings one image nearest to the other."""
+    """Return the factor that brings one image closest to the other."""
     energy = np.square(moving, dtype=np.float64).sum()
     if energy == 0:
         raise BadInputError("is black, and cannot be aligned with its reference")

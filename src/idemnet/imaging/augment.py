@@ -1,4 +1,4 @@
-"""Augmentation: the same change to a degraded image and its clean one."""
+"""Augmentation: the same change to a degraded image and its clean image."""
 
 import cv2
 import numpy as np
@@ -10,7 +10,7 @@ FloatImage = NDArray[np.float32]
 """(height, width, 3), RGB, 0-1."""
 
 HARD = 0.2
-"""Sigma of a Gaussian, in pixels, below which it changes nothing."""
+"""Sigma of a Gaussian, in pixels, below which it has no effect."""
 GREY_OF_RGB = np.array([0.299, 0.587, 0.114], np.float32)
 
 
@@ -25,14 +25,14 @@ def to_float(image: Image) -> FloatImage:
 
 
 def soften(image: FloatImage, sigma: float) -> FloatImage:
-    """Blur a little, as a lens does; the mean of softened frames is the softened mean."""
+    """Blur slightly, as a lens does; linear, so it commutes with averaging frames."""
     if sigma < HARD:
         return image
     return np.asarray(cv2.GaussianBlur(image, (0, 0), sigma), np.float32)
 
 
 def change_saturation(image: FloatImage, factor: float) -> FloatImage:
-    """Move colours away from grey, or towards it; the range stays 0-1."""
+    """Scale saturation; the range stays 0-1."""
     grey = (image @ GREY_OF_RGB)[:, :, None]
     changed: FloatImage = np.clip(grey + np.float32(factor) * (image - grey), 0, 1)
     return changed

@@ -1,4 +1,4 @@
-"""Blur by averaging frames: what a longer exposure would have seen."""
+"""Blur by averaging frames, like a longer exposure."""
 
 import re
 from collections import deque
@@ -17,7 +17,7 @@ GAMMA = 2.2
 
 Response = Literal["linear", "gamma"]
 Sums = NDArray[Any]
-"""uint16 of stored values, or float64 of light."""
+"""uint16 of stored values, or float64 of linear light."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def find_centres(sequence: FrameSequence, synthesis: BlurParameters) -> tuple[li
     candidates = [Centre(middle, levels) for middle in range(stride // 2, length, stride)]
     fitting = [centre for centre in candidates if centre.first >= 0 and centre.last < length]
     dropped = len(candidates) - len(fitting)
-    # A sequence that is long enough for one image gives one.
+    # A sequence that is long enough for one image yields one.
     return fitting or [Centre(length // 2, levels)], dropped
 
 
@@ -74,12 +74,12 @@ def _official_window(name: str) -> int:
 def blur_sequence(
     sequence: FrameSequence, centres: Sequence[Centre], response: Response
 ) -> Iterator[tuple[Centre, Image, Iterator[tuple[int, Image]]]]:
-    """Decode each frame once, in order, and give each centre's sharp image and its blurred ones.
+    """Decode each frame once, in order, and yield each centre's sharp and blurred images.
 
-    No more frames are held than the widest window has.
+    Holds no more frames than the widest window has.
     """
-    # Centres ascend and have equal windows, so one run of frames serves them one after another;
-    # frames that no centre needs are still read past, since a video only goes forward.
+    # Centres ascend and have equal windows, so one pass over the frames serves them in turn;
+    # unneeded frames are decoded too, because videos can only be read forward.
     window: deque[Image] = deque(maxlen=centres[0].levels[-1])
     waiting = deque(centres)
     start = centres[0].first
@@ -98,7 +98,7 @@ def blur_sequence(
 def average_windows(
     frames: Sequence[Image], levels: Sequence[int], response: Response
 ) -> Iterator[tuple[int, Image]]:
-    """Average ever wider windows around the middle frame; each adds to the sums of the last."""
+    """Average increasing windows around the middle frame; each extends the previous sums."""
     middle = len(frames) // 2
     sums = _light(frames[middle], response)
     for level in range(1, levels[-1] + 1, 2):
@@ -113,7 +113,7 @@ _LIGHT = (np.arange(256) / 255.0) ** GAMMA
 
 
 def _light(frame: Image, response: Response) -> Sums:
-    # 16 bits hold the sum of 257 frames of 8 bits.
+    # 16 bits can hold the sum of 257 8-bit frames.
     return _LIGHT[frame] if response == "gamma" else frame.astype(np.uint16)
 
 
@@ -125,6 +125,6 @@ def _mean(sums: Sums, level: int, response: Response) -> Image:
 
 
 def frames_averaged(sequence: str) -> int | None:
-    """Read from a GoPro sequence's name (GOPR0372_07_00) how many frames made one blurred image."""
+    """Return the number of averaged frames in a GoPro sequence's name (GOPR0372_07_00)."""
     match = re.search(r"_(\d+)_\d+$", sequence)
     return int(match[1]) if match else None

@@ -1,4 +1,4 @@
-"""What is in a scene, and where: a background, one to three things before it, and a camera."""
+"""Composition of a scene: a background, one to three moving objects, and a camera."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,55 +13,55 @@ from idemnet.parameters.source import SceneParameters
 
 SPLITS = ("train", "validation", "test")
 SPEEDS = (0.2, 1.1)
-"""Of the camera's shake, in pixels per frame, from a steady hand to a running person's."""
+"""Range of camera shake, in pixels per frame, from a steady hand to a running person."""
 NEAREST_BACKGROUND = 0.55
-"""Depth; all things are nearer."""
+"""Depth of the background's near end; all objects are nearer."""
 Values = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Thing:
-    """Something that moves before the background."""
+class MovingObject:
+    """An object that moves in front of the background."""
 
     texture: Image
     matte: Values
-    """Of the size of the texture; 1 inside, 0 outside, smooth at the edge."""
+    """Same size as the texture; 1 inside, 0 outside, smooth at the edge."""
     depth: float
     path: Mover
 
 
 @dataclass(frozen=True)
 class Scene:
-    """All that is drawn once for a sequence."""
+    """Everything that is drawn once for a sequence."""
 
     background: Image
     depth: Values
-    """Of the background, for each pixel of the frame."""
-    things: tuple[Thing, ...]
-    """The farthest first."""
+    """Depth of the background at each pixel of the frame."""
+    objects: tuple[MovingObject, ...]
+    """Farthest first."""
     camera: Camera
 
 
 def draw_scene(
     scene: SceneParameters, split: str, number: int, photographs: Sequence[LazyImage]
 ) -> Scene:
-    """Draw all that is random about a scene; the same arguments give the same scene."""
+    """Draw all random parts of a scene; the same arguments give the same scene."""
     if split not in SPLITS:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
     if not photographs:
         raise ValueError(f"a scene needs at least one photograph of its split ({split})")
     rng = np.random.default_rng([scene.seed, SPLITS.index(split), number])
     middle = scene.frames // 2
-    # Successive numbers spread evenly between calm and shaken, however few scenes there are.
+    # Shake is spread evenly over successive numbers, however few scenes there are.
     slowest, fastest = SPEEDS
     shaken = (0.3 + number * 0.6180339887) % 1
     speed = slowest * (fastest / slowest) ** shaken
     camera = draw_camera(rng, speed, middle, reach=0.5 * min(scene.height, scene.width))
-    things = [_draw_thing(rng, scene, photographs) for _ in range(rng.integers(1, 4))]
+    objects = [_draw_object(rng, scene, photographs) for _ in range(rng.integers(1, 4))]
     return Scene(
         background=_draw_background(rng, scene, number, photographs),
         depth=_draw_depth(rng, scene.height, scene.width),
-        things=tuple(sorted(things, key=lambda thing: -thing.depth)),
+        objects=tuple(sorted(objects, key=lambda item: -item.depth)),
         camera=camera,
     )
 
@@ -69,7 +69,7 @@ def draw_scene(
 def _draw_background(
     rng: np.random.Generator, scene: SceneParameters, number: int, photographs: Sequence[LazyImage]
 ) -> Image:
-    """Two scenes of three have a photograph for background; each is used as often as the others."""
+    """Draw a background; two of three are photographs, all used equally often."""
     height, width = scene.height + 48, scene.width + 48  # room for the camera to move
     if number % 3 == 2:
         palette = palette_of(rng, photographs[int(rng.integers(len(photographs)))]())
@@ -79,7 +79,7 @@ def _draw_background(
 
 
 def _draw_depth(rng: np.random.Generator, height: int, width: int) -> Values:
-    """Ground that rises to a far horizon, a little tilted and curved."""
+    """Draw the depth of ground that rises to a horizon, slightly tilted and curved."""
     y, x = np.mgrid[-1 : 1 : height * 1j, -1 : 1 : width * 1j]
     slope = rng.uniform(-0.3, 0.3) * x - rng.uniform(0.3, 1.0) * y + rng.uniform(-0.4, 0.4) * x * x
     share = (slope - slope.min()) / (slope.max() - slope.min())
@@ -87,9 +87,9 @@ def _draw_depth(rng: np.random.Generator, height: int, width: int) -> Values:
     return np.asarray(NEAREST_BACKGROUND + (far - NEAREST_BACKGROUND) * share, np.float32)
 
 
-def _draw_thing(
+def _draw_object(
     rng: np.random.Generator, scene: SceneParameters, photographs: Sequence[LazyImage]
-) -> Thing:
+) -> MovingObject:
     shorter = min(scene.height, scene.width)
     height, width = np.maximum(9, rng.uniform(0.25, 0.65, size=2) * shorter).astype(int).tolist()
     photograph = photographs[int(rng.integers(len(photographs)))]()
@@ -99,11 +99,11 @@ def _draw_thing(
         draw = PROCEDURAL[rng.integers(len(PROCEDURAL))]
         texture = draw(rng, height, width, palette_of(rng, photograph))
     matte = _draw_matte(rng, *texture.shape[:2])
-    return Thing(texture, matte, rng.uniform(0.3, 0.5), _draw_path(rng, scene, width))
+    return MovingObject(texture, matte, rng.uniform(0.3, 0.5), _draw_path(rng, scene, width))
 
 
 def _draw_path(rng: np.random.Generator, scene: SceneParameters, size: int) -> Mover:
-    """In sight at the middle frame; most often sideways, as things that walk and roll do."""
+    """Draw a path, in view at the middle frame and mostly sideways, as of walking people."""
     middle = scene.frames // 2
     speed = 0.3 * 6 ** rng.random()
     x, y = rng.uniform(-0.4, 0.4, size=2) * (scene.width, scene.height)
@@ -116,7 +116,7 @@ def _draw_path(rng: np.random.Generator, scene: SceneParameters, size: int) -> M
 
 
 def _draw_matte(rng: np.random.Generator, height: int, width: int) -> Values:
-    """Fill a closed curve: ellipses, blobs, leaves, polygons with round corners."""
+    """Draw a matte: ellipses, blobs, leaves, polygons with round corners."""
     y, x = np.mgrid[-1 : 1 : height * 1j, -1 : 1 : width * 1j]
     turn = np.arctan2(y, x)
     corners, power = rng.choice([(4, 2.0), (4, 6.0), (3, 4.0), (5, 5.0), (2, 1.2)])
@@ -133,7 +133,7 @@ def _draw_matte(rng: np.random.Generator, height: int, width: int) -> Values:
 def _rounded_polygon(
     turn: NDArray[np.float64], corners: float, power: float
 ) -> NDArray[np.float64]:
-    """Distance of the curve from its middle in each direction (Gielis' formula)."""
+    """Return the radius of the curve in each direction (Gielis' formula)."""
     quarter = corners * turn / 4
     reach = np.abs(np.cos(quarter)) ** power + np.abs(np.sin(quarter)) ** power
     return np.asarray(reach ** (-1 / power))

@@ -7,7 +7,7 @@ from idemnet.imaging.image import Image
 
 
 def patch_positions(length: int, size: int, stride: int) -> list[int]:
-    """Return the starts of patches along one side; the last patch ends at the edge."""
+    """Return the starts of patches along one axis; the last patch ends at the edge."""
     last = length - size
     return [*range(0, last, stride), last]
 

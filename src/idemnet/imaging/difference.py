@@ -1,4 +1,4 @@
-"""What changed between two images, made visible."""
+"""Visualise the difference between two images."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ MAGNIFICATIONS = (64, 32, 16, 8, 4, 2, 1)
 
 
 def difference(before: Image, after: Image) -> tuple[Image, int]:
-    """Show what changed around mid-grey, and how many times it is magnified to be seen."""
+    """Return the difference around mid-grey, and its magnification."""
     change = after.astype(np.float32) - before
     reach = float(np.quantile(np.abs(change), 0.995))
     times = next((one for one in MAGNIFICATIONS if one * reach <= 127), 1)

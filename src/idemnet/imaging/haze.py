@@ -1,4 +1,4 @@
-"""Haze: light that scatters on its way to the camera, the more of it the farther it comes."""
+"""Haze: light scattered on its way to the camera, more with distance."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from idemnet.parameters.synthesize import HazeParameters
 def make_hazy(
     image: Image, depth: Depth, haze: HazeParameters, strength: float, rng: np.random.Generator
 ) -> Image:
-    """Add haze; `strength`, from 0 to 1, is its place in the range of densities.
+    """Add haze; `strength`, from 0 to 1, interpolates the range of densities.
 
-    Airlight is drawn on its own: thin haze may be bright and thick haze dull.
+    Airlight is drawn independently: thin haze may be bright and thick haze dull.
     """
     beta = float(np.interp(strength, (0, 1), haze.beta))
     stretched = np.clip((depth - haze.nearest) / (1 - haze.nearest), 0, 1).astype(np.float32)
@@ -21,7 +21,7 @@ def make_hazy(
 def add_haze(image: Image, depth: Depth, beta: float, airlight: float) -> Image:
     """Mix the image J with airlight A: I = J t + A (1 - t).
 
-    On stored values, as RESIDE does, and with the same A for all colours.
+    Works on stored values, as RESIDE does, with the same A for all channels.
     """
     through = transmission(depth, beta)[..., None]
     hazy = image * through + np.float32(255 * airlight) * (1 - through)
@@ -29,6 +29,6 @@ def add_haze(image: Image, depth: Depth, beta: float, airlight: float) -> Image:
 
 
 def transmission(depth: Depth, beta: float) -> Depth:
-    """Share t of a point's light that arrives: exp(-beta depth)."""
+    """Return the share t of light that arrives: exp(-beta depth)."""
     arrived: Depth = np.exp(np.float32(-beta) * depth)
     return arrived

@@ -1,7 +1,7 @@
-"""Images as arrays, and images that are read when they are needed."""
+"""Image arrays, and images that are read lazily."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +12,23 @@ Image = NDArray[np.uint8]
 LazyImage = Callable[[], Image]
 
 Depth = NDArray[np.float32]
-"""(height, width): 0 is here, 1 as far as one can see."""
+"""(height, width): 0 is at the camera, 1 the farthest."""
 
 LazyDepth = Callable[[], Depth]
 
 Split = Literal["train", "validation", "test"]
 
 
+def round_to_8_bits(values: NDArray[Any]) -> Image:
+    """Round values from 0 (black) to 1 (white) to 8 bits; bytes stay as they are."""
+    image: Image = values
+    if values.dtype != np.uint8:
+        image = np.rint(np.clip(values, 0, 1) * 255).astype(np.uint8)
+    return image
+
+
 class StoredImage(Protocol):
-    """An image on disk: called, it is decoded; its size costs only a look at the header."""
+    """An image on disk; calling it decodes it, its size is read from the header."""
 
     def __call__(self) -> Image: ...
 
@@ -32,7 +40,7 @@ class StoredImage(Protocol):
 
 
 class FrameSequence(Protocol):
-    """One filmed sequence, read forward, a frame at a time."""
+    """A sequence of frames, read forward one at a time."""
 
     @property
     def split(self) -> Split: ...
@@ -48,4 +56,4 @@ class FrameSequence(Protocol):
         """Height and width of its frames."""
 
     def read(self, start: int, stop: int) -> Iterator[Image]:
-        """Decode frames start .. stop - 1, each once."""
+        """Yield the decoded frames start .. stop - 1."""

@@ -1,7 +1,7 @@
 """PSNR and SSIM in the flavours that published tables use.
 
-They differ in windows, borders, colours and rounding, and so by more than most papers claim as
-progress; `idemnet.evaluation.protocols` says which data set is scored by which.
+They differ in windows, borders, colours and rounding, by more than most papers report as progress;
+`idemnet.evaluation.protocols` defines which data set uses which.
 """
 
 import math
@@ -21,13 +21,13 @@ Values = NDArray[Any]
 SIGMA, RADIUS = 1.5, 5
 UNIFORM_RADIUS = 3
 BAND = 64
-"""Rows computed at a time: they stay in a core's cache, and large photographs need little memory"""
+"""Rows computed at a time: they fit into a core's cache, and large pictures need little memory"""
 
 GAUSSIAN = cv2.getGaussianKernel(2 * RADIUS + 1, SIGMA)
 
 
 def _mixing() -> NDArray[np.float64]:
-    """Return what the Gaussian does along three channels that go on unchanged beyond both ends."""
+    """Return the matrix of the Gaussian along three channels, with repeated border."""
     mixing = np.zeros((3, 3))
     for channel in range(3):
         for offset in range(-RADIUS, RADIUS + 1):
@@ -38,27 +38,46 @@ def _mixing() -> NDArray[np.float64]:
 CHANNEL_MIXING = _mixing()
 
 
+HIGHEST_PSNR = 100.0
+"""In dB. Identical images have an infinite PSNR, which cannot be averaged or written as JSON, so
+scores are capped at this value."""
+
+
 def psnr(restored: Values, reference: Values, data_range: float = 255.0) -> float:
-    """Peak signal-to-noise ratio of one image, in dB; infinite where both are the same."""
+    """Return the peak signal-to-noise ratio in dB; infinite for identical images."""
     error = cv2.norm(restored, reference, cv2.NORM_L2SQR) / reference.size
     return decibels(error, data_range)
 
 
 def decibels(error: float, data_range: float) -> float:
-    """Turn a mean squared error into PSNR."""
+    """Convert a mean squared error to PSNR."""
     return math.inf if error == 0 else 10 * math.log10(data_range**2 / error)
+
+
+def cap_psnr(decibels: float) -> float:
+    """Cap a PSNR at `HIGHEST_PSNR`; NaN stays NaN."""
+    return min(decibels, HIGHEST_PSNR)
+
+
+def gain(before: float, after: float) -> float:
+    """Return the gain of restoring over the input, from both PSNRs in dB."""
+    return after - before
+
+
+def loss(curve: Sequence[float]) -> float:
+    """Return the loss by repeated passes, from the PSNR in dB of each."""
+    return curve[0] - curve[-1]
 
 
 def mean_change(before: Values, after: Values) -> float:
     """Return the mean absolute difference, in the units of the images."""
-    return float(cv2.absdiff(before, after).mean(dtype=np.float64))
+    return cv2.norm(before, after, cv2.NORM_L1) / before.size
 
 
 def sharpness(image: Values) -> float:
-    """How much neighbouring pixels differ on average.
+    """Return the mean difference of neighbouring pixels.
 
-    For one picture before and after; of two pictures, the busier one is always "sharper". Noise
-    counts as well.
+    Compares versions of one picture only: a picture with more detail, or noise, always has more.
     """
     values = image.astype(np.float32)
     steps = [np.abs(np.diff(values, axis=axis)) for axis in (0, 1)]
@@ -66,10 +85,10 @@ def sharpness(image: Values) -> float:
 
 
 def ssim(restored: Values, reference: Values, data_range: float = 255.0) -> float:
-    """SSIM with a Gaussian window of 11x11, sigma 1.5, where the window fits into the image.
+    """Return SSIM with an 11x11 Gaussian window, sigma 1.5, where it fits into the image.
 
-    scikit-image's with `gaussian_weights=True, use_sample_covariance=False`; on one channel, that
-    of Wang's ssim_index.m.
+    As scikit-image with `gaussian_weights=True, use_sample_covariance=False`; on one channel, as
+    Wang's ssim_index.m.
     """
     return float(ssim_map(restored, reference, data_range).mean(dtype=np.float64))
 
@@ -82,18 +101,18 @@ def ssim_map(restored: Values, reference: Values, data_range: float = 255.0) -> 
 
 
 def ssim_matlab(restored: Image, reference: Image) -> float:
-    """MATLAB's ssim() of two 8-bit RGB images, which it takes for volumes three pixels deep.
+    """Return MATLAB's ssim() of two 8-bit RGB images, which it treats as volumes of depth 3.
 
     The window is a Gaussian of 11x11x11 and the border is repeated, along the colours too.
     """
-    return SimilarTo(reference).ssim_matlab(restored)
+    return SsimReference(reference).ssim_matlab(restored)
 
 
-class SimilarTo:
-    """Both SSIMs of 8-bit RGB images with one reference, whose part is computed once.
+class SsimReference:
+    """Computes both SSIMs of 8-bit RGB images with one reference, whose moments are shared.
 
-    The two windows are the same but for the border and, along the colours, for a small matrix. The
-    work goes in bands of rows, which stay in a core's cache.
+    The two windows differ only in the border and, along the channels, by a small matrix. Images
+    are processed in bands of rows, which fit into a core's cache.
     """
 
     def __init__(self, reference: Image) -> None:
@@ -125,7 +144,7 @@ class SimilarTo:
         return float(total / (3 * height * width))
 
     def _moments(self, restored: Image, rows: slice) -> list[Values]:
-        """Return what `_gaussian_moments` does, for windows around these rows, border repeated."""
+        """Return `_gaussian_moments` of windows around these rows, with repeated border."""
         height = self._shape[0]
         first, last = max(rows.start - RADIUS, 0), min(rows.stop + RADIUS, height)
         above, below = first - rows.start + RADIUS, rows.stop + RADIUS - last
@@ -137,19 +156,19 @@ class SimilarTo:
 
 
 def _widen(image: Image, above: int = RADIUS, below: int = RADIUS) -> Values:
-    """Repeat the border, and count from mid-grey, for which see `_gaussian_moments`."""
+    """Repeat the border and subtract mid-grey (see `_gaussian_moments`)."""
     wide = cv2.copyMakeBorder(image, above, below, RADIUS, RADIUS, cv2.BORDER_REPLICATE)
     return np.subtract(wide, np.float32(127.5), dtype=np.float32)
 
 
 def _gaussian(values: Values) -> Values:
-    """Average in windows that fit."""
+    """Apply the Gaussian where its window fits."""
     filtered = np.asarray(cv2.sepFilter2D(values, cv2.CV_32F, GAUSSIAN, GAUSSIAN))
     return filtered[RADIUS:-RADIUS, RADIUS:-RADIUS]
 
 
 def ssim_uniform(restored: Values, reference: Values, data_range: float) -> float:
-    """SSIM with a plain window of 7x7 and sample covariance: what scikit-image does unasked."""
+    """Return SSIM with a uniform 7x7 window and sample covariance, scikit-image's default."""
     _check_size(reference, UNIFORM_RADIUS)
     side = 2 * UNIFORM_RADIUS + 1
     x, y = np.asarray(restored, np.float64), np.asarray(reference, np.float64)
@@ -165,7 +184,7 @@ def ssim_uniform(restored: Values, reference: Values, data_range: float) -> floa
 def masked_psnr(
     restored: Values, reference: Values, mask: Values, data_range: float = 1.0
 ) -> float:
-    """PSNR over the pixels where the mask, (height, width), is 1 and not 0."""
+    """Return PSNR over the pixels where the mask, (height, width), is 1."""
     squares = np.square(np.subtract(restored, reference, dtype=np.float64)).mean(axis=2)
     return decibels(float((squares * mask).sum() / mask.sum()), data_range)
 
@@ -173,7 +192,7 @@ def masked_psnr(
 def masked_ssim(
     restored: Values, reference: Values, mask: Values, data_range: float = 1.0
 ) -> float:
-    """Gaussian SSIM over the same pixels, those but 5 at the border; nothing is seen outside."""
+    """Return Gaussian SSIM over these pixels, except for 5 at the border."""
     outside = mask[:, :, None]
     similar = ssim_map(restored * outside, reference * outside, data_range).mean(axis=2)
     inside = mask[RADIUS:-RADIUS, RADIUS:-RADIUS]
@@ -181,7 +200,7 @@ def masked_ssim(
 
 
 def matlab_y(image: Image) -> Image:
-    """Brightness as MATLAB's rgb2ycbcr gives it for 8 bits: 16 (black) to 235 (white), rounded."""
+    """Return luma as MATLAB's rgb2ycbcr does for 8 bits: 16 (black) to 235 (white), rounded."""
     weighted = image @ (np.array([65.481, 128.553, 24.966]) / 255)
     return np.floor(weighted + 16.5).astype(np.uint8)
 
@@ -194,9 +213,9 @@ def _check_size(image: Values, radius: int) -> None:
 
 
 def _gaussian_moments(restored: Values, reference: Values, data_range: float) -> list[Values]:
-    """Return the Gaussian means of x, y, x^2 + y^2 and xy, of windows that fit, around mid-grey.
+    """Return the Gaussian means of x, y, x^2 + y^2 and xy relative to mid-grey.
 
-    Around mid-grey, because float32 would lose small variances beside large squares.
+    Relative to mid-grey, because float32 loses small variances next to large squares.
     """
     middle = np.float32(data_range / 2)
     x, y = restored.astype(np.float32) - middle, reference.astype(np.float32) - middle
@@ -208,7 +227,7 @@ def _similarity(
 ) -> Values:
     """Compare brightness and structure (Wang et al. 2004, equation 13).
 
-    In place wherever possible: making arrays would take longer than computing in them.
+    In place wherever possible: allocating arrays would take longer than the arithmetic.
     """
     x, y, squares, product = moments
     c1, c2 = (0.01 * data_range) ** 2, (0.03 * data_range) ** 2
@@ -221,7 +240,7 @@ def _similarity(
     variances = squares - powers
     variances *= unbiased
     variances += c2
-    # Brightness counts from black: (x + m)(y + m) = xy + m (x + y) + m^2.
+    # Luminance is relative to black: (x + m)(y + m) = xy + m (x + y) + m^2.
     brighter = x + y
     brighter *= 2 * middle
     brighter += 2 * middle**2 + c1

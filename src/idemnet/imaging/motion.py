@@ -1,4 +1,4 @@
-"""How cameras and things move while a 240 fps camera films them by hand."""
+"""Motion of a hand-held camera and of objects, at 240 fps."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Path = Callable[[float], float]
-"""A value at each moment; moments are counted in frames."""
+"""Maps time, in frames, to a value."""
 
 HAND = (0.004, 0.036)
-"""Cycles per frame of a hand that holds a camera: 1 to 9 Hz at 240 frames a second."""
+"""Frequencies of hand shake, in cycles per frame: 1 to 9 Hz at 240 fps."""
 DRIFT = (0.001, 0.006)
-"""Cycles per frame of things that go their way: almost straight while a sequence lasts."""
+"""Frequencies of object motion, in cycles per frame: almost straight within a sequence."""
 
 
 def smooth_path(
@@ -22,9 +22,9 @@ def smooth_path(
     band: tuple[float, float] = HAND,
     start: float = 0.0,
 ) -> Path:
-    """Draw a path that is at `start` at the moment `middle`; `speed` is its mean change per frame.
+    """Draw a path that is at `start` at time `middle`; `speed` is its mean change per frame.
 
-    It is a sum of sine waves within `band` (cycles per frame): its velocity never jumps.
+    It is a sum of sine waves within `band` (cycles per frame), so its velocity is continuous.
     """
     rate = 2 * np.pi * np.exp(rng.uniform(np.log(band[0]), np.log(band[1]), size=4))
     phase = rng.uniform(0, 2 * np.pi, size=4)
@@ -39,7 +39,7 @@ def smooth_path(
 
 @dataclass(frozen=True)
 class Pose:
-    """Where a thing, or the camera's view of the world, is at one moment."""
+    """Pose of an object, or of the camera's view, at one moment."""
 
     shift: NDArray[np.float64]
     """(x, y) in pixels."""
@@ -49,14 +49,14 @@ class Pose:
 
     @property
     def linear(self) -> NDArray[np.float64]:
-        """The 2 x 2 matrix that turns and scales."""
+        """Return the 2 x 2 matrix that rotates and scales."""
         cos, sin = self.scale * np.cos(self.angle), self.scale * np.sin(self.angle)
         return np.array([[cos, -sin], [sin, cos]])
 
 
 @dataclass(frozen=True)
 class Mover:
-    """A path for each number of a pose."""
+    """A path for each component of a pose."""
 
     x: Path
     y: Path
@@ -71,11 +71,11 @@ class Mover:
 
 @dataclass(frozen=True)
 class Camera:
-    """A camera held by hand: it turns, which moves all things alike, and sways, which does not."""
+    """A hand-held camera: it rotates, which moves all objects alike, and sways, with parallax."""
 
     view: Mover
     sway: tuple[Path, Path]
-    """In pixels at depth 1; what is half as far away moves twice as much."""
+    """Translation in pixels at depth 1; objects at half the distance move twice as much."""
 
     def sway_at(self, moment: float) -> NDArray[np.float64]:
         return np.array([path(moment) for path in self.sway])
@@ -84,13 +84,13 @@ class Camera:
 def draw_camera(rng: np.random.Generator, speed: float, middle: float, reach: float) -> Camera:
     """Draw a camera that shakes by about `speed` pixels per frame.
 
-    Scenes differ in the direction of the shake, in how fast it trembles, and in how much of it is
-    rolling (as fast as panning at most `reach` pixels from the middle) and moving forth and back.
+    Scenes differ in the direction and frequency of the shake, and in the share of rolling (as fast
+    as panning at most `reach` pixels from the middle) and of moving back and forth.
     """
     direction = rng.uniform(0, 2 * np.pi)
     along = speed * np.abs([np.cos(direction), np.sin(direction)]) + 0.15 * speed
     band = (HAND[0], HAND[1] * rng.uniform(0.4, 1.0))
-    # Never on the pixel grid, where the middle frame alone would escape interpolation.
+    # Off the pixel grid; otherwise only the middle frame would not be interpolated.
     x, y = (smooth_path(rng, v, middle, band, rng.uniform(-0.5, 0.5)) for v in along)
     roll = smooth_path(
         rng, speed * rng.uniform(0.1, 0.9) / reach, middle, band, rng.normal(0, 0.02)

@@ -1,8 +1,8 @@
 """Rain: drops that fall while the shutter is open, each a streak of light.
 
-Streaks are added to the image, which saturates where there is too much: a drop gathers light from
-most of the sky and a sensor adds up what it gets. Rain100L and Rain100H are made the same way: what
-was added does not depend on the colour behind it, and nothing is darker than it was.
+Streaks are added to the image, which saturates: a drop refracts light from most of the sky, and a
+sensor adds up what it receives. Rain100L and Rain100H are made the same way: the added light does
+not depend on the background, and no pixel gets darker.
 """
 
 from dataclasses import dataclass
@@ -17,28 +17,28 @@ Light = NDArray[np.float32]
 """(height, width); 1 is white."""
 
 VEIL_BRIGHTNESS = 0.75
-"""Of drops too far away to be seen one by one."""
+"""Grey of distant drops, too small to be seen individually."""
 KINDS = 8
-"""Of streaks within a layer, which differ a little in length and direction."""
+"""Variation of streaks within a layer, in length and direction."""
 
 
 @dataclass(frozen=True)
 class StreakLayer:
-    """Streaks at about one distance, all much alike."""
+    """Similar streaks at about one distance."""
 
     angle: float
-    """From the vertical, in degrees; positive ones lean to the right."""
+    """Degrees from the vertical; positive angles lean to the right."""
     length: float
     width: float
     density: float
-    """Share of the picture under streaks, if none crossed another."""
+    """Share of the picture under streaks, not counting overlaps."""
     brightness: float
 
 
 def make_rainy(
     image: Image, rain: RainParameters, strength: float, rng: np.random.Generator
 ) -> Image:
-    """Let it rain; `strength`, from 0 to 1, is the place between the lightest and heaviest rain."""
+    """Add rain; `strength`, from 0 to 1, interpolates the lightest and heaviest rain."""
     layers = draw_layers(rain, strength, rng)
     height, width = image.shape[:2]
     streaks = sum(draw_streaks(layer, height, width, rng) for layer in layers)
@@ -48,12 +48,12 @@ def make_rainy(
 def draw_layers(
     rain: RainParameters, strength: float, rng: np.random.Generator
 ) -> list[StreakLayer]:
-    """Draw what sets the layers of one picture apart; the same wind blows through all of them."""
+    """Draw the parameters of a picture's layers, which share the wind direction."""
     wind = rng.uniform(-rain.slant, rain.slant)
     density = float(np.interp(strength, (0, 1), rain.density))
     layers = []
     for _ in range(round(float(np.interp(strength, (0, 1), rain.layers)))):
-        near = rng.random()  # what is near is longer and wider, and there is less of it
+        near = rng.random()  # near streaks are longer, wider and fewer
         layers.append(
             StreakLayer(
                 angle=wind + rng.normal(0, 6),
@@ -67,7 +67,7 @@ def draw_layers(
 
 
 def draw_streaks(layer: StreakLayer, height: int, width: int, rng: np.random.Generator) -> Light:
-    """Draw one layer: streaks anywhere, also such that come in from outside."""
+    """Draw one layer of streaks, including streaks that enter from outside."""
     kinds = [
         layer.brightness * _streak(layer.angle + turn, layer.length * factor, layer.width)
         for turn, factor in zip(
@@ -89,18 +89,18 @@ def draw_streaks(layer: StreakLayer, height: int, width: int, rng: np.random.Gen
 
 
 def _streak(angle: float, length: float, width: float) -> Light:
-    """One streak of brightness 1: round across, and fading towards its ends."""
+    """Return one streak of brightness 1: Gaussian across, fading towards its ends."""
     reach = int(np.ceil(length / 2 + width))
     y, x = np.mgrid[-reach : reach + 1, -reach : reach + 1]
     turn = np.deg2rad(angle)
     along, across = x * np.sin(turn) - y * np.cos(turn), x * np.cos(turn) + y * np.sin(turn)
     ends = np.clip((length / 2 - np.abs(along)) / (0.3 * length) + 0.5 / length, 0, 1)
-    # The width is where half the light is left.
+    # the width is the full width at half maximum
     return np.asarray(ends * 0.5 ** ((2 * across / width) ** 2), np.float32)
 
 
 def add_rain(image: Image, streaks: Light, veil: float) -> Image:
-    """Hide a share of the image, `veil`, behind grey, then add the streaks' light."""
+    """Blend a share `veil` of grey over the image, then add the streaks."""
     grey = np.maximum(image, np.float32(255 * VEIL_BRIGHTNESS))  # a veil never darkens
     veiled = image + np.float32(veil) * (grey - image)
     return np.rint(np.clip(veiled + 255 * streaks[..., None], 0, 255)).astype(np.uint8)

@@ -1,6 +1,6 @@
-"""What surfaces look like: photographs, and procedural texture in the colours of photographs.
+"""Textures: photographs, and procedural textures in colours of photographs.
 
-All of it is sharp to the pixel, and has no detail finer than that.
+All are sharp to the pixel, without aliasing.
 """
 
 from collections.abc import Callable
@@ -15,15 +15,15 @@ Texture = Callable[[np.random.Generator, int, int, Image], Image]
 """(rng, height, width, palette) -> picture; the palette is a list of colours, (n, 3)."""
 
 FINE = 2
-"""Procedural texture is drawn this much larger and then reduced: smooth edges, one pixel wide."""
+"""Supersampling of procedural textures, for antialiased edges."""
 
 
 def photograph_texture(
     rng: np.random.Generator, height: int, width: int, photograph: Image
 ) -> Image:
-    """Take a part of a photograph, reduced, flipped, in other light; smaller if there is no more.
+    """Return a random part of a photograph, reduced, flipped and relit.
 
-    It is never enlarged, which would leave nothing to restore.
+    It is never enlarged, since that would leave no detail; it may be smaller than requested.
     """
     rows, columns = photograph.shape[:2]
     cover = max(height / rows, width / columns)
@@ -35,7 +35,7 @@ def photograph_texture(
 
 
 def _busiest(rng: np.random.Generator, picture: Image, height: int, width: int) -> Image:
-    """Of a few places, take the one with most detail; in a bare sky, blur cannot be seen."""
+    """Return the candidate with most detail: blur cannot be seen in a clear sky."""
     tops = rng.integers(0, max(0, picture.shape[0] - height) + 1, size=5)
     lefts = rng.integers(0, max(0, picture.shape[1] - width) + 1, size=5)
     parts = [picture[y : y + height, x : x + width] for y, x in zip(tops, lefts, strict=True)]
@@ -43,7 +43,7 @@ def _busiest(rng: np.random.Generator, picture: Image, height: int, width: int) 
 
 
 def _relight(rng: np.random.Generator, picture: Image) -> Image:
-    """Another exposure, contrast and white balance, mildly."""
+    """Vary exposure, contrast and white balance slightly."""
     values = np.arange(256) / 255
     balance = rng.uniform(0.92, 1.04, size=3) * rng.uniform(0.85, 1.0)
     curve = (values ** rng.uniform(0.75, 1.15))[:, None] * balance
@@ -52,7 +52,7 @@ def _relight(rng: np.random.Generator, picture: Image) -> Image:
 
 
 def palette_of(rng: np.random.Generator, photograph: Image, colours: int = 64) -> Image:
-    """Pick colours of a photograph, and spread them evenly between a soft light and dark."""
+    """Pick colours of a photograph, spread evenly between light and dark."""
     pixels = photograph.reshape(-1, 3)[rng.integers(0, photograph[..., 0].size, colours)]
     grey = pixels.mean(axis=1, keepdims=True)
     ranks = np.argsort(np.argsort(grey[:, 0], kind="stable"), kind="stable")[:, None]
@@ -61,11 +61,11 @@ def palette_of(rng: np.random.Generator, photograph: Image, colours: int = 64) -
 
 
 def dead_leaves(rng: np.random.Generator, height: int, width: int, palette: Image) -> Image:
-    """Draw shapes of all sizes that hide one another, as things in the world do."""
+    """Draw overlapping shapes of all sizes (dead leaves model)."""
     picture = np.full((height * FINE, width * FINE, 3), palette[0], np.uint8)
     smallest, largest = 3.0, max(6.0, 0.25 * min(height, width))
     count = height * width // 50
-    # Density falls with the cube of the size, which looks the same from any distance.
+    # Density falls with the cube of the size: scale invariant.
     share = rng.random(count)
     radii = (share * largest**-2 + (1 - share) * smallest**-2) ** -0.5
     centres = rng.uniform(0, (width, height), size=(count, 2))
@@ -85,13 +85,13 @@ def _leaf(rng: np.random.Generator, radius: float) -> NDArray[np.float64]:
 
 
 def signs(rng: np.random.Generator, height: int, width: int, palette: Image) -> Image:
-    """Draw a wall of posters, covered with lines of writing that nobody can read."""
+    """Draw a wall of posters with lines of illegible text."""
     picture = np.full((height * FINE, width * FINE, 3), palette[0], np.uint8)
     for _ in range(12 + height * width // 2500):
         size = rng.uniform(0.25, 0.6, size=2) * (width, height)
         corner = rng.uniform(-0.1, 0.9, size=2) * (width, height)
         paper, ink = palette[rng.integers(len(palette), size=2)]
-        if abs(float(paper.mean() - ink.mean())) < 60:  # writing that cannot be told from its paper
+        if abs(float(paper.mean() - ink.mean())) < 60:  # text too similar to its background
             ink = np.where(paper.mean() > 110, paper // 3, 130 + paper // 2)
         _fill(picture, corner + size * [[0, 0], [1, 0], [1, 1], [0, 1]], paper)
         _write(rng, picture, corner, size, ink)
@@ -121,7 +121,7 @@ def _write(
 
 
 def facade(rng: np.random.Generator, height: int, width: int, palette: Image) -> Image:
-    """Draw a house front: rows of windows with frames and bars, each reflecting something else."""
+    """Draw a facade: rows of windows with frames and bars, each with its own reflection."""
     wall, trim = palette[rng.integers(len(palette), size=2)]
     picture = np.full((height * FINE, width * FINE, 3), wall, np.uint8)
     cell = rng.uniform(18, 42, size=2)
@@ -145,7 +145,7 @@ def _fill(picture: Image, corners: NDArray[np.float64], colour: Image) -> None:
 
 
 def _finish(rng: np.random.Generator, drawing: Image) -> Image:
-    """Reduce a drawing to its size; give it grain and uneven light."""
+    """Downsample a drawing; add grain and uneven light."""
     height, width = drawing.shape[0] // FINE, drawing.shape[1] // FINE
     picture = cv2.resize(drawing, (width, height), interpolation=cv2.INTER_AREA)
     light = np.ones((height, width), np.float32)
@@ -155,7 +155,7 @@ def _finish(rng: np.random.Generator, drawing: Image) -> Image:
 
 
 def _noise(rng: np.random.Generator, height: int, width: int, size: int) -> NDArray[np.float32]:
-    """Smooth noise whose spots are `size` pixels wide."""
+    """Return smooth noise with spots `size` pixels wide."""
     coarse = rng.standard_normal((height // size + 2, width // size + 2), np.float32)
     smooth = cv2.resize(coarse, (width, height), interpolation=cv2.INTER_CUBIC)
     return np.asarray(smooth, np.float32)

@@ -1,4 +1,4 @@
-"""What the network did to a picture: `idemnet restore --explain`."""
+"""Explain what the network did to a picture: `idemnet restore --explain`."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -17,35 +17,37 @@ from idemnet.media.write_photo import to_eight_bits
 from idemnet.storage.atomic import write_atomic
 
 ALMOST_NOTHING = 0.25
-"""Mean change, of 255, that nobody sees."""
+"""Mean change, of 255, below which it is invisible."""
 INVISIBLE = "less than can be seen"
 ROWS = 256
-"""Compared at a time: a whole picture would take more memory than writing it does."""
+"""Rows compared at a time: the whole picture would take more memory than writing it."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What changed; levels are of 255."""
+    """Changes in a picture, in grey levels of 255."""
 
     sharpness_before: float
     sharpness_after: float
     changes: tuple[float, ...]
     """Mean absolute change by each iteration."""
     change: float
-    """By all of them together."""
+    """Mean absolute change by all iterations together."""
     difference_times: int
-    """What the picture of the difference is amplified by."""
+    """Magnification of the difference picture."""
+    precision: str
+    """Precision of the computation."""
 
     def sentence(self) -> str:
-        """Describe it in a line."""
+        """Describe the change in one line."""
         sharper = self.sharpness_after / max(self.sharpness_before, 1e-9) - 1
-        figures = (
+        numbers = (
             f"sharpness {self.sharpness_before:.1f} -> {self.sharpness_after:.1f} ({sharper:+.0%})"
             f", changed by {self.change:.2f} of 255 on average"
         )
         if self.change < ALMOST_NOTHING:
-            return f"{figures}, {INVISIBLE}: the network found little that it can mend"
-        return figures
+            numbers += f", {INVISIBLE}: the network found little to restore"
+        return f"{numbers} (computed in {self.precision})"
 
 
 def measure_change(before: NDArray[Any], after: NDArray[Any]) -> float:
@@ -57,13 +59,16 @@ def measure_change(before: NDArray[Any], after: NDArray[Any]) -> float:
     return float(np.average(changes, weights=[len(before[band]) for band in bands]))
 
 
-def explain(folder: Path, before: NDArray[Any], after: list[NDArray[Any]]) -> Explanation:
-    """Write each iteration's picture, what has changed, and the figures.
+def explain(
+    folder: Path, before: NDArray[Any], after: list[NDArray[Any]], precision: str
+) -> Explanation:
+    """Write the picture after each iteration, the difference, and the numbers.
 
     Args:
-        folder: To write into.
-        before: The picture as it came.
-        after: The same after each iteration.
+        folder: Output folder.
+        before: The input picture.
+        after: The picture after each iteration.
+        precision: Precision of the computation.
     """
     pictures = [to_eight_bits(picture) for picture in (before, *after)]
     changed, times = difference(pictures[0], pictures[-1])
@@ -73,6 +78,7 @@ def explain(folder: Path, before: NDArray[Any], after: list[NDArray[Any]]) -> Ex
         tuple(mean_change(a, b) for a, b in pairwise(pictures)),
         mean_change(pictures[0], pictures[-1]),
         times,
+        precision,
     )
     folder.mkdir(parents=True, exist_ok=True)
     for number, picture in enumerate(pictures):

@@ -1,7 +1,7 @@
-"""Networks as programs that run without this package: ONNX, and torch's own pt2.
+"""Export networks as ONNX or pt2 programs that run without this package.
 
-A program takes `image`, (N, 3, H, W) of any size, RGB from 0 to 1, and gives `restored`: as the
-network does, not clipped.
+A program takes `image`, (N, 3, H, W) of any size, RGB from 0 to 1, and returns `restored`, not
+clipped, as the network does.
 """
 
 import io
@@ -22,25 +22,25 @@ Format = Literal["onnx", "pt2"]
 Program = Callable[[Tensor], Tensor]
 
 TOLERANCE = 1e-4
-"""Largest difference to the network; a fortieth of one step of 8 bits."""
+"""Largest allowed difference to the network; a fortieth of one 8-bit step."""
 
 
 class Exported(NamedTuple):
     content: bytes
     difference: float
-    """To the network, the largest of all that were found."""
+    """Largest difference to the network that was found."""
 
 
 def export_network(network: nn.Module, kind: Format, about: Mapping[str, str]) -> Exported:
-    """Export a network, and try the program on images of several sizes.
+    """Export a network and verify the program on images of several sizes.
 
     Args:
-        network: On the CPU, ready to restore.
-        kind: What to make of it.
-        about: What the program carries beside the network, as text.
+        network: Network on the CPU, in evaluation mode.
+        kind: Format of the program.
+        about: Metadata stored in the program.
 
     Raises:
-        BadInputError: If the program does not do what the network does, or packages are missing.
+        BadInputError: If the program's results differ, or packages are missing.
     """
     network = network.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
     with _silence():
@@ -54,23 +54,23 @@ def export_network(network: nn.Module, kind: Format, about: Mapping[str, str]) -
 
 
 SIZES = [(1, 96, 96), (2, 97, 131), (1, 200, 70)]
-"""Images, height and width. All are larger than what networks pad the smallest images to, 64 pixels
-at most (DMPHN on squares of 4): pt2 takes no image that is padded to just one of its squares."""
+"""Batch, height and width. All exceed the size that networks pad the smallest images to, at most 64
+pixels (DMPHN on squares of 4): pt2 rejects images that are padded to a single square."""
 
 
 @torch.no_grad()
 def compare(network: nn.Module, program: Program, sizes: list[tuple[int, int, int]]) -> float:
-    """Return the largest difference between what a network and a program restore.
+    """Return the largest difference between the results of a network and a program.
 
     Raises:
-        BadInputError: If it is more than rounding.
+        BadInputError: If it exceeds TOLERANCE.
     """
     generator = torch.Generator().manual_seed(0)
     largest = 0.0
     for count, height, width in sizes:
         image = torch.rand(count, 3, height, width, generator=generator)
         difference = (program(image) - network(image)).abs().max().item()
-        if not difference <= TOLERANCE:  # also if it is not a number
+        if not difference <= TOLERANCE:  # also true for NaN
             raise BadInputError(
                 f"the exported program differs from the network by {difference:.2g} on images of "
                 f"{height}x{width}, more than {TOLERANCE:g}: nothing was written"
@@ -81,14 +81,14 @@ def compare(network: nn.Module, program: Program, sizes: list[tuple[int, int, in
 
 def _export_onnx(network: nn.Module, about: Mapping[str, str]) -> bytes:
     if not all(find_spec(name) for name in ("onnx", "onnxscript", "onnxruntime")):
-        raise BadInputError("ONNX needs further packages: pip install 'idemnet[export]'")
+        raise BadInputError("exporting to ONNX needs more packages: pip install 'idemnet[export]'")
     program = torch.onnx.export(
         network, (_example(),), dynamo=True, verbose=False,
         dynamic_shapes={"image": {0: "batch", 2: "height", 3: "width"}},
         input_names=["image"], output_names=["restored"],
     )  # fmt: skip
     if program is None:
-        raise RuntimeError("torch gave no program")
+        raise RuntimeError("torch.onnx returned no program")
     model = program.model_proto
     for key, value in about.items():
         model.metadata_props.add(key=key, value=value)
@@ -118,13 +118,13 @@ def _load_pt2(content: bytes) -> Program:
 
 
 def _example() -> Tensor:
-    """Two images, and odd sides: what is 1, or fits as it is, might be taken for a constant."""
+    """Return two images of odd size: the exporter may treat 1, or a fitting size, as constant."""
     return torch.zeros(2, 3, 75, 83)
 
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Keep to ourselves what exporters say about themselves."""
+    """Silence the exporters' own output."""
     logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings():

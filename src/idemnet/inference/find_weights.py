@@ -1,4 +1,4 @@
-"""Weights by whatever a person calls them: a task, a path, a model in MLflow."""
+"""Find weights by task, path, address on the Hugging Face Hub, or name in MLflow."""
 
 import atexit
 import re
@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from idemnet.errors import BadInputError
-from idemnet.inference.weights import WEIGHTS
+from idemnet.inference.weights import CARD, WEIGHTS
 from idemnet.tasks import task_names
 
 MLFLOW = re.compile(r"mlflow:(?P<name>[^@]+)@(?P<alias>.+)")
@@ -24,15 +24,22 @@ def find_weights(name: str | Path) -> Path:
         return _of_task(str(name))
     if match := MLFLOW.fullmatch(str(name)):
         return _of_mlflow(match["name"], match["alias"])
+    if str(name).startswith("hf://"):
+        from idemnet.fetch.hub import download_files  # noqa: PLC0415
+
+        return download_files(str(name), CARD, WEIGHTS) / WEIGHTS
     path = Path(name).expanduser()
     path = path / WEIGHTS if path.is_dir() else path
     if not path.is_file():
-        raise BadInputError(f"{path}: not found; weights are a task, a path, or mlflow:NAME@ALIAS")
+        raise BadInputError(
+            f"{path}: not found; weights can be a task, a path, hf://OWNER/NAME, "
+            "or mlflow:NAME@ALIAS"
+        )
     return path
 
 
 def find_starter(task: str) -> Path:
-    """Return the path of the weights that are shipped for a task.
+    """Return the path of a task's bundled weights.
 
     Raises:
         BadInputError: If there are none.
@@ -40,8 +47,8 @@ def find_starter(task: str) -> Path:
     path = _shipped(task)
     if not path.is_file():
         raise BadInputError(
-            f"there are no weights for '{task}' yet: train some with `kedro run "
-            f"--pipeline=train_{task}`, or name others with --weights"
+            f"no weights for task '{task}' yet: train them with `kedro run "
+            f"--pipeline=train_{task}`, or choose others with --weights"
         )
     return path
 
@@ -51,7 +58,7 @@ def _shipped(task: str) -> Path:
 
 
 def _of_task(task: str) -> Path:
-    """Take the weights that are shipped, or else those that were trained in this project."""
+    """Return the bundled weights, or those trained in this project."""
     own = Path("data/06_models") / task / "builtin" / WEIGHTS
     try:
         return find_starter(task)
@@ -62,13 +69,12 @@ def _of_task(task: str) -> Path:
 
 
 def _of_mlflow(name: str, alias: str) -> Path:
-    """Fetch a registered model's files, from MLFLOW_TRACKING_URI or the project's own store.
+    """Download a registered model from MLFLOW_TRACKING_URI or the project's own store.
 
     Raises:
-        BadInputError: If there is no such model or store; says where it was looked for.
+        BadInputError: If the model or store is not found, naming the store.
     """
-    from idemnet.tracking.store import configure, follow_move  # noqa: PLC0415
-    from idemnet.tracking.tracker import project_root  # noqa: PLC0415
+    from idemnet.tracking.store import configure, relocate_artifacts  # noqa: PLC0415
     from idemnet.tracking.uri import (  # noqa: PLC0415
         SQLITE,
         explain,
@@ -79,13 +85,14 @@ def _of_mlflow(name: str, alias: str) -> Path:
 
     wanted = f"mlflow:{name}@{alias}"
     configure(patience=30)
-    uri = tracking_uri("", project_root(Path.cwd()))
-    if uri.startswith(SQLITE) and not sqlite_path(uri).is_file():  # MLflow would create it
-        raise BadInputError(
-            f"{wanted}: no MLflow store at {sqlite_path(uri)}: run this in the project's folder, "
-            "or set MLFLOW_TRACKING_URI"
-        )
-    follow_move(uri)
+    uri = tracking_uri()
+    if uri.startswith(SQLITE):
+        if not sqlite_path(uri).is_file():  # MLflow would create the store
+            raise BadInputError(
+                f"{wanted}: no MLflow store at {sqlite_path(uri)}: run this in the project's "
+                "folder, or set MLFLOW_TRACKING_URI"
+            )
+        relocate_artifacts(sqlite_path(uri))
     from mlflow import MlflowClient, MlflowException  # noqa: PLC0415
     from mlflow.artifacts import download_artifacts  # noqa: PLC0415
 
@@ -102,7 +109,7 @@ def _of_mlflow(name: str, alias: str) -> Path:
 
 
 def _until_exit() -> str:
-    """Make a folder that is deleted when the program ends; MLflow's own would stay."""
+    """Make a folder that is deleted at exit; MLflow's own would stay."""
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

@@ -1,4 +1,4 @@
-"""Weights that others released as pickled state dicts: read as tensors and nothing else."""
+"""Import released weights, pickled state dicts that are read as tensors only."""
 
 import hashlib
 import re
@@ -12,28 +12,30 @@ from torch import Tensor
 import idemnet
 from idemnet.errors import BadInputError
 from idemnet.inference.weights import CARD, HISTORY, WEIGHTS, TrainedModel, write_weights
+from idemnet.models import build_network
 from idemnet.models.cost import count_parameters
-from idemnet.models.dmphn import DMPHN, released_names
-from idemnet.storage.atomic import shown, some
+from idemnet.models.dmphn import released_names
+from idemnet.parameters.network import DMPHNParameters
+from idemnet.storage.atomic import display_path, shorten
 from idemnet.storage.tensors import load_tensors
 
 
 def import_dmphn(folder: Path, output: Path, *, stack: int | None = None, width: int = 32) -> None:
-    """Turn DMPHN's released files into weights.safetensors and a card.
+    """Convert DMPHN's released files to weights.safetensors and a card.
 
     Args:
-        folder: Holds encoder_lvK.pkl and decoder_lvK.pkl, or encoder_sS_lvK.pkl and so on.
-        output: The folder to write, which must not be there, or hold weights that are replaced.
-        stack: How many stacks to read; by default as many as there are files for.
-        width: Of the network; the released ones have 32.
+        folder: Folder with encoder_lvK.pkl and decoder_lvK.pkl, or encoder_sS_lvK.pkl etc.
+        output: Folder to write; must not exist, or contain only weights to replace.
+        stack: Number of stacks to read; by default all that have files.
+        width: Width of the network; the released ones have 32.
 
     Raises:
-        BadInputError: If a file or a tensor is missing, too much or of another shape, a file is no
-            state dict, or the output holds anything else.
+        BadInputError: If a file or tensor is missing, unexpected or of another shape, a file is not
+            a state dict, or the output contains anything else.
     """
-    _refuse_to_replace_others(output)
+    _check_replaceable(output)
     arguments: dict[str, Any] = {"stack": stack or _count_stacks(folder), "width": width}
-    model = DMPHN(**arguments)
+    model = build_network("dmphn", arguments)
     shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
     weights: dict[str, Tensor] = {}
     digest = hashlib.sha256()
@@ -44,7 +46,7 @@ def import_dmphn(folder: Path, output: Path, *, stack: int | None = None, width:
     card = {
         "task": "deblur",
         "architecture": "dmphn",
-        "arguments": {**arguments, "downscale": 1, "residual_scale": None},
+        "arguments": DMPHNParameters(**arguments).model_dump(),
         "parameters": count_parameters(model),
         "source": f"imported from {folder.resolve().name}",
         "training": {},
@@ -56,10 +58,12 @@ def import_dmphn(folder: Path, output: Path, *, stack: int | None = None, width:
     write_weights(output, TrainedModel(weights, card, []))
 
 
-def _refuse_to_replace_others(output: Path) -> None:
+def _check_replaceable(output: Path) -> None:
     there = {path.name for path in output.iterdir()} if output.exists() else set()
     if others := sorted(there - {WEIGHTS, CARD, HISTORY}):
-        raise BadInputError(f"{shown(output)}: holds {some(others)}, so it is not replaced")
+        raise BadInputError(
+            f"{display_path(output)}: not replaced, because it also contains {shorten(others)}"
+        )
 
 
 def _count_stacks(folder: Path) -> int:
@@ -69,14 +73,16 @@ def _count_stacks(folder: Path) -> int:
 
 def _read(path: Path) -> bytes:
     if not path.is_file():
-        raise BadInputError(f"{shown(path)}: not found")
+        raise BadInputError(f"{display_path(path)}: not found")
     return path.read_bytes()
 
 
 def _load(data: bytes, path: Path) -> Mapping[str, Tensor]:
     state = load_tensors(data, path)
     if not isinstance(state, Mapping):
-        raise BadInputError(f"{shown(path)}: holds no state dict but a {type(state).__name__}")
+        raise BadInputError(
+            f"{display_path(path)}: expected a state dict, found a {type(state).__name__}"
+        )
     return state
 
 
@@ -88,17 +94,20 @@ def _rename(
 ) -> dict[str, Tensor]:
     for name in names:
         if name not in found:
-            raise BadInputError(f"{shown(path)}: {name} is missing")
+            raise BadInputError(f"{display_path(path)}: {name} is missing")
     for name, tensor in found.items():
         if name not in names:
-            raise BadInputError(f"{shown(path)}: {name} is unexpected")
+            raise BadInputError(f"{display_path(path)}: {name} is unexpected")
         if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
-            raise BadInputError(f"{shown(path)}: {name} is not a tensor of floating-point numbers")
+            raise BadInputError(
+                f"{display_path(path)}: {name} is not a tensor of floating-point numbers"
+            )
         expected = shapes[names[name]]
         if tensor.shape != expected:
             raise BadInputError(
-                f"{shown(path)}: {name} is {tuple(tensor.shape)} instead of {tuple(expected)}"
+                f"{display_path(path)}: {name} has shape {tuple(tensor.shape)}, "
+                f"not {tuple(expected)}"
             )
         if not tensor.isfinite().all():
-            raise BadInputError(f"{shown(path)}: {name} is not finite")
+            raise BadInputError(f"{display_path(path)}: {name} has non-finite values")
     return {names[name]: tensor.detach().float().contiguous() for name, tensor in found.items()}

@@ -1,4 +1,4 @@
-"""What restoring takes of memory, counted without computing anything."""
+"""Predict the memory that restoring needs, without computing anything."""
 
 import copy
 import weakref
@@ -11,26 +11,26 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 SCRATCH = 1.05
-"""Tensors and what convolutions take beside: 1.00 to 1.12 times the tensors were measured on a CPU
-(benchmarks/cost_model.py), where all but small ones are given back when freed, as the command asks
-for where memory is limited."""
+"""Factor for the workspace of convolutions: 1.00 to 1.12 times the tensors were measured on a CPU
+(benchmarks/cost_model.py) with freed memory returned to the system, as the command does where
+memory is limited."""
 MARGIN = 1.5
-"""Where memory is limited, what may come beside that: a C library that keeps what is freed took up
-to 1.58 times the tensors."""
+"""Safety factor where memory is limited: an allocator that keeps freed memory took up to 1.58 times
+the tensors."""
 ONCE = 64_000_000
-"""What the first restoration of a process sets up for all others, in bytes."""
+"""Bytes that the first restoration of a process allocates once."""
 
 
 def predict_memory(model: nn.Module, height: int, width: int) -> int:
-    """Predict the bytes that restoring one image of this size takes, beside the weights."""
-    described = copy.deepcopy(model).to("meta")  # shapes without values
+    """Predict the bytes for restoring one image of this size, without the weights."""
+    described = copy.deepcopy(model).to("meta")  # shapes only
     image = torch.empty(1, 3, height, width, device="meta")
     with torch.no_grad():
         return int(SCRATCH * count_alive(lambda: described(image)))
 
 
 def count_alive(work: Callable[[], object]) -> int:
-    """Return the most bytes of tensors that some work makes and that are alive at the same time."""
+    """Return the peak bytes of tensors that are alive at the same time."""
     storages = _Storages()
     with storages:
         work()
@@ -38,7 +38,7 @@ def count_alive(work: Callable[[], object]) -> int:
 
 
 def restoring_memory(model: nn.Module, height: int, width: int) -> int:
-    """Return the bytes that restoring one image of this size takes at most, beside the weights."""
+    """Return an upper bound of the bytes for restoring one image, without the weights."""
     return int(MARGIN * predict_memory(model, height, width)) + ONCE
 
 

@@ -1,4 +1,4 @@
-"""A network with its weights, described: it can be sent to another process and is built there."""
+"""Picklable description of a network and its weights, which workers build."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from idemnet.parameters.train import OWN_NETWORK
 
 @dataclass(frozen=True)
 class Network:
-    """Which network it is, what it was built with, and its weights."""
+    """Architecture, arguments and weights of a network."""
 
     architecture: str
     arguments: Mapping[str, Any]
@@ -27,12 +27,12 @@ class Network:
 
     @classmethod
     def of(cls, trained: TrainedModel, trusted: str | None = None) -> Self:
-        """Take what a card says, where a network can be built so.
+        """Read the description from a card and check that it can be built.
 
         Args:
             trained: Weights and their card.
-            trusted: The network of somebody else's, `package.module:Class`, that may be imported if
-                the card names it: cards come from anywhere, and data must not choose code.
+            trusted: The external network, `package.module:Class`, that may be imported if the card
+                names it: cards are untrusted, and must not choose what code runs.
 
         Raises:
             BadInputError: If it cannot be built.
@@ -40,12 +40,14 @@ class Network:
         architecture, arguments = (trained.card.get(name) for name in ("architecture", "arguments"))
         if architecture not in MODELS and isinstance(arguments, Mapping) and trusted is not None:
             if architecture != trusted:
-                raise BadInputError(f"the weights are of network '{architecture}', not '{trusted}'")
+                raise BadInputError(
+                    f"the weights are for network '{architecture}', not '{trusted}'"
+                )
             return cls(trusted, arguments, _floats(trained))
         if re.fullmatch(OWN_NETWORK, str(architecture)):
             raise BadInputError(
-                f"the weights are of {architecture}, code that is not idemnet's: if you trust it, "
-                f"give --network {architecture}"
+                f"the weights are for {architecture}, which is not part of idemnet: if you trust "
+                f"its code, use --network {architecture}"
             )
         try:
             known = NetworkParameters.model_validate({architecture: arguments}).model_dump()
@@ -57,14 +59,14 @@ class Network:
 
     @classmethod
     def of_project(cls, trained: TrainedModel) -> Self:
-        """Take weights that this project has trained: its configuration has named the network."""
+        """Trust the network of weights trained in this project, which its configuration names."""
         own = str(trained.card.get("architecture"))
         return cls.of(trained, trusted=own if ":" in own else None)
 
     def build(self, device: str) -> nn.Module:
-        """Build it, ready to restore."""
+        """Build the network in evaluation mode."""
         tensors = {name: torch.from_numpy(values) for name, values in self.weights.items()}
-        with torch.device("meta"):  # takes no memory, however large a network a card speaks of
+        with torch.device("meta"):  # allocates no memory, however large the card's network
             check_weights(build_network(self.architecture, self.arguments), tensors, "weights")
         model = build_network(self.architecture, self.arguments)
         model.load_state_dict(tensors)

@@ -1,4 +1,4 @@
-"""Too little memory: said in a sentence that proposes what to make smaller."""
+"""Report out-of-memory errors with a hint on what to make smaller."""
 
 import re
 from collections.abc import Iterator
@@ -9,24 +9,22 @@ from idemnet.errors import BadInputError
 SHORTAGE = re.compile(
     r"can't allocate memory|out of memory|bad_alloc|could not create a (?:primitive|memory)", re.I
 )
-"""In the words of torch's allocators, the C++ library and oneDNN, which have no error of their
-own for it; only Python and CUDA have."""
+"""Messages of torch's allocators, the C++ library and oneDNN, which have no exception type for it;
+only Python and CUDA have."""
 
 
 @contextmanager
 def oom_hint(advice: str) -> Iterator[None]:
-    """Where memory is short inside, propose what takes less.
+    """Turn an out-of-memory error into one with advice on saving memory.
 
     Raises:
-        BadInputError: With what was lacking, and the advice.
+        BadInputError: With the original message and the advice.
     """
     try:
         yield
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and not SHORTAGE.search(str(error)):
             raise
-        # Workers put their traceback first, and torch a second line with its own.
+        # Workers prepend their traceback, and torch appends lines of its own.
         said = next((line for line in str(error).splitlines() if SHORTAGE.search(line)), "")
-        raise BadInputError(
-            f"memory is too short ({said or type(error).__name__}): {advice}"
-        ) from error
+        raise BadInputError(f"out of memory ({said or type(error).__name__}): {advice}") from error

@@ -1,4 +1,4 @@
-"""How far networks see, and how much tiles must share so that nobody can tell."""
+"""Measure a network's receptive field, which determines the tile overlap."""
 
 from weakref import WeakKeyDictionary
 
@@ -6,38 +6,59 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d
 
+from idemnet.inference.tiling import SQUARE
+
 SEEN = 0.2 / 255
-"""Largest difference that a cut may leave; below half a grey level, which is promised, for only a
-few images are looked at, and others differ up to twice as much."""
+"""Largest difference that a cut may cause, of 255; below the promised 0.5, because only a few
+images are tested, and others differ up to twice as much."""
 FARTHEST = 128
-"""Pixels from a cut beyond which no difference is looked for."""
+"""Largest distance from a cut that is searched, in pixels, or four attention cells."""
 CELL = 8
-"""Pixels of the squares of random colours that are looked at: more edges than photographs have."""
+"""Side of the random colour squares in the test images: more edges than photographs have."""
 BLUR = 9
-"""Pixels over which they are blurred: networks do most to what looks like their task."""
+"""Pixels over which they are blurred: networks change most what looks like their task."""
 
 _overlaps: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
 
 
 def find_overlap(model: nn.Module, device: str) -> int:
-    """Return the pixels that tiles must share; measured once for each network."""
+    """Return the tile overlap in pixels; measured once for each network.
+
+    Rounded up to whole attention cells: the effect of cutting one depends on where it is cut.
+    """
     if model not in _overlaps:
-        _overlaps[model] = 2 * measure_reach(model, device)
+        _overlaps[model] = 2 * _round_up(
+            measure_receptive_field(model, device), _attention_cell(model)
+        )
     return _overlaps[model]
 
 
+def find_period(model: nn.Module) -> int:
+    """Return the grid, in pixels, on which tiles start, so that the network's cells line up."""
+    return _round_up(SQUARE, _attention_cell(model))
+
+
+def _attention_cell(model: nn.Module) -> int:
+    return int(getattr(model, "attention_cell", 1))
+
+
+def _round_up(pixels: int, multiple: int) -> int:
+    return -(-pixels // multiple) * multiple
+
+
 @torch.inference_mode()
-def measure_reach(model: nn.Module, device: str) -> int:
-    """Return the distance from a cut beyond which the result is that of the whole image."""
-    images = _images().to(device)
-    whole, part = model(images)[..., :FARTHEST], model(images[..., :FARTHEST])
-    changed = torch.nonzero((whole - part).abs().amax(dim=(0, 1, 2)) > SEEN)
-    return FARTHEST - int(changed[0]) if len(changed) else 0
+def measure_receptive_field(model: nn.Module, device: str) -> int:
+    """Return the distance from a cut beyond which the result equals that of the whole image."""
+    farthest = max(FARTHEST, 4 * _attention_cell(model))
+    images = _images(2 * farthest).to(device)
+    parts = torch.cat([model(part) for part in images.chunk(2, -1)], -1)
+    changed = torch.nonzero((model(images) - parts).abs().amax(dim=(0, 1, 2)) > SEEN)
+    return max(farthest - int(changed[0]), int(changed[-1]) + 1 - farthest) if len(changed) else 0
 
 
-def _images() -> Tensor:
-    """Random colours: blurred down, blurred across, as behind haze, and both of these."""
-    cells = torch.rand(1, 3, 8, 2 * FARTHEST // CELL, generator=torch.Generator().manual_seed(0))
+def _images(width: int) -> Tensor:
+    """Return random colours: blurred vertically, horizontally, as behind haze, and combined."""
+    cells = torch.rand(1, 3, 8, width // CELL, generator=torch.Generator().manual_seed(0))
     sharp = cells.repeat_interleave(CELL, -2).repeat_interleave(CELL, -1)
     edge = BLUR // 2
     down = avg_pool2d(sharp, (BLUR, 1), 1, (edge, 0), count_include_pad=False)

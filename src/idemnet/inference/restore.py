@@ -1,7 +1,7 @@
-"""Restoring pictures of any size: whole, or in tiles that are blended."""
+"""Restore pictures of any size: whole, or in blended tiles."""
 
 from bisect import bisect_left
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from idemnet.errors import BadInputError
 from idemnet.inference.memory import restoring_memory
 from idemnet.inference.oom import oom_hint
-from idemnet.inference.receptive_field import find_overlap
+from idemnet.inference.receptive_field import find_overlap, find_period
 from idemnet.inference.tiling import (
     Restore,
     TileDone,
@@ -24,14 +24,16 @@ from idemnet.inference.tiling import (
 )
 from idemnet.models import iterate
 from idemnet.parameters.restore import RestoreParameters, TilingParameters
+from idemnet.system.device import Precision
 
+Tiling = TypeVar("Tiling", bound=TilingParameters)
 Pixels = NDArray[Any]
-"""(height, width, 3), RGB: uint8, uint16, or floats of which 1 is white."""
+"""(height, width, 3), RGB: uint8, uint16, or floats with 1 as white."""
 
 TILE_STEP = 32
-"""Tiles are made smaller by so many pixels until they fit into memory."""
+"""Pixels by which tiles are made smaller until they fit into memory."""
 _FITTING: WeakKeyDictionary[nn.Module, dict[Any, RestoreParameters]] = WeakKeyDictionary()
-"""What was found to fit, by network and size: frames of a video are all cut alike."""
+"""Cache of fitting tiles by network and size, for the frames of a video."""
 
 
 def restore(
@@ -40,18 +42,20 @@ def restore(
     how: RestoreParameters,
     device: str,
     tile_done: TileDone = ignore_tiles,
+    *,
+    precision: Precision = "float32",
 ) -> Pixels:
-    """Restore a picture; what comes back is of the type that was given.
+    """Restore a picture; the result has the type of the input.
 
-    `tile_done` is told of the tiles of all passes.
+    `tile_done` counts the tiles of all passes.
 
     Raises:
-        BadInputError: If it cannot be done in the memory that is allowed, or what is given or comes
-            out is not finite.
+        BadInputError: If it does not fit into the allowed memory, or input or output is not
+            finite.
     """
     between = 4 * pixels.size if how.passes > 1 else 0
     how = _fit(model, pixels, how, device, pixels.nbytes + between)
-    restored = pixels
+    restored, period = pixels, find_period(model)
     for number in range(how.passes):
 
         def done(tiles: int, count: int, before: int = number) -> None:
@@ -59,7 +63,8 @@ def restore(
 
         last = number == how.passes - 1
         kind = pixels.dtype if last else np.dtype(np.float32)
-        [restored] = _run(model, restored, kind, how, device, tile_done=done)
+        with _autocast(device, precision):
+            [restored] = _run(model, restored, kind, how, device, period=period, tile_done=done)
     return restored if pixels.dtype.kind == "u" else restored.clip(0, 1)
 
 
@@ -69,18 +74,26 @@ def restore_stepwise(
     how: RestoreParameters,
     device: str,
     tile_done: TileDone = ignore_tiles,
+    *,
+    precision: Precision = "float32",
 ) -> list[Pixels]:
-    """Return the picture after each iteration of one restoration; the last one is the restored one.
+    """Return the picture after each iteration of one restoration; the last one is the result.
 
     Raises:
-        BadInputError: If it cannot be done in the memory that is allowed.
+        BadInputError: If it does not fit into the allowed memory.
     """
 
     def stacked(image: Tensor) -> Tensor:
         return torch.cat(iterate(model, image))
 
     how = _fit(model, pixels, how, device, getattr(model, "iterations", 1) * pixels.nbytes)
-    return _run(stacked, pixels, pixels.dtype, how, device, tile_done=tile_done)
+    period = find_period(model)
+    with _autocast(device, precision):
+        return _run(stacked, pixels, pixels.dtype, how, device, period=period, tile_done=tile_done)
+
+
+def _autocast(device: str, precision: Precision) -> torch.autocast:
+    return torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16")
 
 
 @torch.inference_mode()
@@ -91,13 +104,14 @@ def _run(
     how: RestoreParameters,
     device: str,
     *,
+    period: int,
     tile_done: TileDone,
 ) -> list[Pixels]:
-    """Return the pictures that a network makes of one; no more than a band of tiles is computed."""
+    """Return the pictures that a network computes, one band of tiles at a time."""
     height, width = pixels.shape[:2]
     scale = _white(pixels.dtype)
     if pixels.dtype.kind == "f" and not np.isfinite(pixels).all():
-        raise BadInputError("the picture has values that are not finite numbers")
+        raise BadInputError("the picture has non-finite values")
 
     def read(rows: slice, columns: slice) -> Tensor:
         part = np.divide(pixels[rows, columns], scale, dtype=np.float32, casting="unsafe")
@@ -105,40 +119,39 @@ def _run(
 
     results: list[Pixels] = []
     top = 0
-    tiling = {"tile": how.tile, "overlap": how.tile_overlap or 0}
+    tiling = {"tile": how.tile, "overlap": how.tile_overlap or 0, "period": period}
     hint = f"a smaller tile than {how.tile} takes less; memory = 2GB, say, chooses one that fits"
     with oom_hint(hint):
         for band in restored_bands(network, read, height, width, **tiling, tile_done=tile_done):
             results = results or [np.empty(pixels.shape, kind) for _ in band]
             bottom = top + band.shape[-2]
             if not all(end.isfinite() for end in band.aminmax()):
-                raise BadInputError("the network gives values that are not finite numbers")
+                raise BadInputError("the network returned non-finite values")
             for result, image in zip(results, band, strict=True):
                 if kind.kind == "u":
                     image.clamp_(0, 1).mul_(_white(kind)).round_()
                 result[top:bottom] = image.permute(1, 2, 0).cpu().numpy()
             top = bottom
-            del band, image  # the next one needs the room
+            del band, image  # free memory for the next pass
     return results
 
 
 def _white(kind: np.dtype[Any]) -> float:
-    """Return the value that white has in this type."""
+    """Return the value of white in this type."""
     return float(np.iinfo(kind).max) if kind.kind == "u" else 1.0
 
 
 def _fit(
     model: nn.Module, pixels: Pixels, how: RestoreParameters, device: str, results: int
 ) -> RestoreParameters:
-    """Settle how tiles overlap, and make them small enough for all that is, or will be, in memory.
+    """Determine the tile overlap, and make tiles small enough for the memory limit.
 
-    Without a limit and for pictures that are no larger than a tile there is nothing to settle.
+    Nothing to do without a limit if the picture is no larger than a tile.
     """
     height, width = pixels.shape[:2]
     if how.memory is None and fits(height, width, how.tile):
         return how
-    overlap = tile_overlap(model, how, device)
-    how = how.model_copy(update={"tile_overlap": overlap})
+    how = settle_tiles(model, how, device)
     if how.memory is None:
         return how
     fitting = _FITTING.setdefault(model, {})
@@ -153,26 +166,30 @@ def _find_tile(
 ) -> RestoreParameters:
     used = psutil.Process().memory_info().rss if device == "cpu" else 0
     height, width = pixels.shape[:2]
-    overlap = how.tile_overlap or 0
+    overlap, period = how.tile_overlap or 0, find_period(model)
 
     def needed(tile: int) -> int:
-        tall, wide = tile_shape(height, width, tile, overlap)
+        tall, wide = tile_shape(height, width, tile, overlap, period)
         band = 2 * 4 * 3 * tall * width
         return int(used + results + band + restoring_memory(model, tall, wide))
 
     allowed = int(how.memory or 0)
-    tiles = range(how.tile, overlap, -TILE_STEP)
+    tiles = range(how.tile, overlap + period - 1, -TILE_STEP)
     place = bisect_left(tiles, True, key=lambda tile: needed(tile) <= allowed)
     if place == len(tiles):
         raise BadInputError(
-            f"restoring {width}x{height} takes {needed(tiles[-1]) / 1e6:.0f} MB of memory, and "
-            f"{allowed / 1e6:.0f} are allowed"
+            f"restoring {width}x{height} needs {needed(tiles[-1]) / 1e6:.0f} MB of memory, but "
+            f"only {allowed / 1e6:.0f} MB are allowed"
         )
     return how.model_copy(update={"tile": tiles[place]})
 
 
-def tile_overlap(model: nn.Module, how: TilingParameters, device: str) -> int:
-    """Return what tiles share: as asked, or as far as the network was found to see."""
-    if how.tile_overlap is not None:
-        return how.tile_overlap
-    return min(find_overlap(model, device), how.tile // 2)
+def settle_tiles(model: nn.Module, how: Tiling, device: str) -> Tiling:
+    """Set the overlap that was requested, or that of the measured receptive field.
+
+    Tiles that are too small for it are enlarged.
+    """
+    asked = how.tile_overlap
+    overlap = find_overlap(model, device) if asked is None else asked
+    tile = max(how.tile, overlap + find_period(model))
+    return how.model_copy(update={"tile": tile, "tile_overlap": overlap})

@@ -1,4 +1,4 @@
-"""Pictures from files to files, and videos: `idemnet restore`."""
+"""Restore picture and video files: `idemnet restore`."""
 
 import math
 from collections import deque
@@ -18,14 +18,14 @@ from idemnet.inference.video import count_frames, restore_clip
 from idemnet.media.photo import Photo
 from idemnet.media.read_photo import PhotoFile
 from idemnet.media.write_photo import encode_photo
-from idemnet.storage.atomic import some, write_atomic
+from idemnet.storage.atomic import shorten, write_atomic
 from idemnet.system.progress import Advance, count_items
 
 AHEAD = 2
-"""Pictures that are read, and written, while another one is restored."""
+"""Pictures read ahead, and written behind, while another one is restored."""
 
 FAULTS = (BadInputError, OSError, MemoryError)
-"""Of one file, which stop no other."""
+"""Errors of one file, which do not stop the others."""
 
 RestorePhoto = Callable[[RestoreTarget, Photo, TileDone], Photo]
 
@@ -37,14 +37,14 @@ def restore_files(
     *,
     explained: bool,
 ) -> list[str]:
-    """Restore pictures and videos; return what went wrong.
+    """Restore pictures and videos; return an error message for each that failed.
 
     Args:
-        items: What to restore.
-        restorer: What with.
-        say: Told of what a picture loses, of each picture's explanation, of pictures that hardly
-            changed, and of the result where there is only one.
-        explained: Whether to write and say what the network did to each picture.
+        items: Files to restore.
+        restorer: The network.
+        say: Called with messages: losses, explanations, pictures that hardly changed, and the
+            result if there is only one.
+        explained: Whether to report what the network did to each picture.
     """
 
     def restore(_: RestoreTarget, photo: Photo, tile_done: TileDone) -> Photo:
@@ -53,7 +53,9 @@ def restore_files(
     def restore_and_explain(item: RestoreTarget, photo: Photo, tile_done: TileDone) -> Photo:
         steps = restorer.iterations(photo.pixels, tile_done)
         folder = item.target.with_name(f"{item.target.stem}{EXPLAINED}")
-        say(f"{item.source}: {explain(folder, photo.pixels, steps).sentence()}")
+        precision = restorer.precision_of(photo.pixels)
+        explanation = explain(folder, photo.pixels, steps, precision)
+        say(f"{item.source}: {explanation.sentence()}")
         return replace(photo, pixels=steps[-1])
 
     for folder, chosen in groupby(items, key=lambda item: item.listed_in):
@@ -63,14 +65,14 @@ def restore_files(
     pictures = [item for item in items if not item.is_video]
     if pictures:
         how = restore_and_explain if explained else restore
-        # With others beside it, one picture would take more memory than it may.
+        # Reading ahead would exceed the memory limit.
         ahead = AHEAD if restorer.how.memory is None else 0
         with count_items("restore", len(pictures)) as advance:
             outcomes = list(
                 _restore_pictures(pictures, how, advance, ahead=ahead, memory=restorer.how.memory)
             )
         for loss in sorted({loss for outcome in outcomes for loss in outcome.losses}):
-            say(f"{loss}: {some([str(one.source) for one in outcomes if loss in one.losses])}")
+            say(f"{loss}: {shorten([str(one.source) for one in outcomes if loss in one.losses])}")
         if not explained and (unchanged := [one for one in outcomes if one.is_unchanged]):
             say(_describe_unchanged(unchanged, len(outcomes)))
         failures += [outcome.failure for outcome in outcomes if outcome.failure]
@@ -87,7 +89,7 @@ def restore_files(
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one picture."""
+    """Result of one picture."""
 
     source: Path
     failure: str = ""
@@ -104,12 +106,13 @@ def _describe_unchanged(unchanged: Sequence[Outcome], count: int) -> str:
     if count == 1:
         [one] = unchanged
         return f"{one.source}: changed by {one.change:.2f} of 255 on average, {INVISIBLE}"
-    names = some([f"{one.source} ({one.change:.2f})" for one in unchanged])
+    names = shorten([f"{one.source} ({one.change:.2f})" for one in unchanged])
     return f"{len(unchanged)} of {count} changed by {INVISIBLE} (mean change, of 255): {names}"
 
 
 def _restore_video(item: RestoreTarget, restorer: Restorer) -> None:
-    made_with = f"{restorer.card['sha256']} {restorer.how.model_dump_json()}"
+    how = restorer.how.model_dump_json()
+    made_with = f"{restorer.card['sha256']} {how} {restorer.precision}"
     item.target.parent.mkdir(parents=True, exist_ok=True)
     with count_items(f"restore {item.source.name}", count_frames(item.source)) as advance:
         restore_clip(
@@ -129,21 +132,21 @@ def _restore_pictures(
     ahead: int,
     memory: int | None,
 ) -> Iterator[Outcome]:
-    """Restore one picture after the other; those before and after are written and read meanwhile.
+    """Restore pictures one at a time, while others are read ahead and written.
 
     Args:
-        items: What to do.
-        restore: Returns the restored picture; is told which item it is for.
-        advance: Told of each picture, and of its tiles.
-        ahead: Pictures that are read, and written, while another one is restored.
-        memory: Bytes that the process may take while a picture is read or written.
+        items: Files to restore.
+        restore: Restores a picture; also gets its item.
+        advance: Called for each picture and its tiles.
+        ahead: Pictures read ahead, and written behind, while another one is restored.
+        memory: Memory limit of the process while a picture is read or written.
     """
     waiting: deque[tuple[RestoreTarget, Future[Photo]]] = deque()
     writing: deque[tuple[RestoreTarget, Future[Outcome]]] = deque()
     todo = iter(items)
     with (
         ThreadPoolExecutor(max(1, ahead), "reader") as readers,
-        ThreadPoolExecutor(1, "writer") as writer,  # files being written share a name
+        ThreadPoolExecutor(1, "writer") as writer,
     ):
 
         def read_on(count: int) -> None:
@@ -162,7 +165,7 @@ def _restore_pictures(
                 yield Outcome(item.source, _say(error))
             else:
                 writing.append((item, writer.submit(_write, item, photo, restored)))
-                del photo, restored  # the next one needs the room
+                del photo, restored  # free memory for the next one
             tiles.finish()
             while len(writing) > ahead:
                 yield _end(*writing.popleft())
@@ -172,7 +175,7 @@ def _restore_pictures(
 
 
 class _Tiles:
-    """Tells of one picture's tiles as parts of it."""
+    """Reports the tiles of a picture as fractions of it."""
 
     def __init__(self, name: str, advance: Advance) -> None:
         self._name, self._advance, self._told = name, advance, 0.0

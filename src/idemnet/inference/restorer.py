@@ -1,4 +1,4 @@
-"""Restoring from other programs: `Restorer.load("deblur")(picture)`."""
+"""Restore from Python: `Restorer.load("deblur")(picture)`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,31 +18,34 @@ from idemnet.inference.restore import restore, restore_stepwise
 from idemnet.inference.tiling import TileDone, ignore_tiles
 from idemnet.inference.weights import TrainedModel, read_weights
 from idemnet.parameters.restore import RestoreParameters
-from idemnet.system.device import choose_device
+from idemnet.system.device import Precision, choose_device, restoring_precision
 
 Picture = TypeVar("Picture", NDArray[Any], PillowImage.Image, torch.Tensor)
 
 
 @dataclass(frozen=True, repr=False)
 class Restorer:
-    """A network with its weights, ready to restore pictures one by one or many at once.
+    """A network with its weights, which restores single pictures or lists of them.
 
-    What comes back is what was given, but restored: the same type, shape, depth and transparency.
-    A list may hold pictures of different sizes and kinds, and comes back as a list.
+    The result has the input's type, shape, depth and transparency. A list may mix sizes and kinds,
+    and returns a list.
 
-    | given | shape | values |
+    | input | shape | values |
     |---|---|---|
     | NumPy array | (H, W), (H, W, 3 or 4), (N, H, W, 3 or 4) | uint8, uint16, floats of 0 to 1 |
     | PIL image | RGB, RGBA, L, LA | 8 bits |
     | torch tensor | (3, H, W), (N, 3, H, W) | floats from 0 to 1 |
-    | path of a picture, which comes back as a PIL image | any | rounded to 8 bits |
+    | path of a picture; returns a PIL image | any | rounded to 8 bits |
     """
 
     card: Mapping[str, Any]
-    """What the weights are: task, architecture, training, scores."""
+    """Description of the weights: task, architecture, training, scores."""
     model: torch.nn.Module
     how: RestoreParameters
     device: str
+    precision: Precision = "float32"
+    """Precision for 8-bit pictures: bfloat16 if the CPU has instructions for it, which takes half
+    the time. Other pictures, and all scores, use float32."""
 
     @classmethod
     def load(
@@ -60,19 +63,21 @@ class Restorer:
 
         Args:
             weights: A task (`deblur`, `dehaze`, `derain`), the path of a weights.safetensors or of
-                its folder, or `mlflow:NAME@ALIAS`.
-            passes: Restorations one after the other; one is enough for an idempotent network.
-            tile: Pictures of more pixels than a square of this side are restored in tiles.
-            tile_overlap: Pixels that neighbouring tiles share; by default measured, so that tiles
-                cannot be seen.
-            memory: What the process may take, in bytes or as `2GB`; tiles become as small as
+                its folder, `hf://OWNER/NAME[@REVISION]` on the Hugging Face Hub, or
+                `mlflow:NAME@ALIAS`.
+            passes: Number of restorations, each of the previous result; one is enough for an
+                idempotent network.
+            tile: Pictures with more pixels than a square of this side are restored in tiles.
+            tile_overlap: Overlap of tiles in pixels; by default measured, so that seams are
+                invisible.
+            memory: Memory limit of the process, in bytes or as `2GB`; tiles become as small as
                 needed.
             device: `auto`, `cuda`, `mps` or `cpu`.
-            network: Where the weights are of a network of somebody else's, its
-                `package.module:Class`, which is imported: give it only if you trust that code.
+            network: For weights of an external network, its `package.module:Class`, which is
+                imported: pass it only if you trust that code.
 
         Raises:
-            BadInputError: If there are no such weights, or the device is not there.
+            BadInputError: If the weights are not found, or the device is not available.
         """
         tensors, card = read_weights(find_weights(weights))
         if "task" not in card:
@@ -86,7 +91,7 @@ class Restorer:
             fault = error.errors()[0]
             place = " ".join(map(str, fault["loc"]))
             raise BadInputError(f"{place} = {fault['input']!r}: {fault['msg']}") from None
-        return cls(card, model, how, found)
+        return cls(card, model, how, found, restoring_precision(model, found))
 
     def __repr__(self) -> str:
         task, network = self.card.get("task"), self.card.get("architecture")
@@ -104,7 +109,7 @@ class Restorer:
         """Restore a picture, or several of them.
 
         Raises:
-            BadInputError: If it is none that can be restored; says why.
+            BadInputError: If it cannot be restored, with the reason.
         """
         if isinstance(picture, (str, Path)):
             return self._restore_path(Path(picture))
@@ -114,7 +119,9 @@ class Restorer:
             return self._restore_tensor(picture)
         if isinstance(picture, PillowImage.Image):
             if picture.mode not in ("RGB", "RGBA", "L", "LA"):
-                raise BadInputError(f"a picture of mode {picture.mode}: convert it to RGB first")
+                raise BadInputError(
+                    f"pictures of mode {picture.mode} are not supported: convert to RGB first"
+                )
             restored = PillowImage.fromarray(self._restore_array(np.asarray(picture)))
             restored.info = picture.info.copy()
             return restored
@@ -173,14 +180,14 @@ class Restorer:
     def restore_pixels(
         self, pixels: NDArray[Any], tile_done: TileDone = ignore_tiles
     ) -> NDArray[Any]:
-        """Restore (H, W, 3), of uint8, uint16 or floats; `tile_done` is told of each tile.
+        """Restore (H, W, 3) of uint8, uint16 or floats; `tile_done` is called for each tile.
 
         Raises:
-            BadInputError: If it cannot be done in the memory that is allowed, or floats are not
-                from 0 to 1.
+            BadInputError: If it does not fit into the allowed memory, or floats are outside 0 to 1.
         """
         _check_range(pixels)
-        return restore(self.model, pixels, self.how, self.device, tile_done)
+        precision = self.precision_of(pixels)
+        return restore(self.model, pixels, self.how, self.device, tile_done, precision=precision)
 
     def iterations(
         self, pixels: NDArray[Any], tile_done: TileDone = ignore_tiles
@@ -191,15 +198,22 @@ class Restorer:
             BadInputError: As `restore_pixels` does.
         """
         _check_range(pixels)
-        return restore_stepwise(self.model, pixels, self.how, self.device, tile_done)
+        precision = self.precision_of(pixels)
+        return restore_stepwise(
+            self.model, pixels, self.how, self.device, tile_done, precision=precision
+        )
+
+    def precision_of(self, pixels: NDArray[Any]) -> Precision:
+        """Return the precision used for a picture."""
+        return self.precision if pixels.dtype == np.uint8 else "float32"
 
 
 def _check_range(pixels: NDArray[Any]) -> None:
-    """Raise an error for floats that are not from 0 to 1, such as those from 0 to 255."""
+    """Raise an error for floats outside 0 to 1, such as 0 to 255."""
     if pixels.dtype.kind != "f" or not pixels.size:
         return
     lowest, highest = pixels.min(), pixels.max()
-    # What is not finite is rejected later, with an error of its own.
+    # Non-finite values are rejected later, with their own error.
     if np.isfinite([lowest, highest]).all() and (lowest < 0 or highest > 1):
         raise BadInputError(
             f"floats must be from 0 to 1, these are from {lowest:.6g} to {highest:.6g}: divide "

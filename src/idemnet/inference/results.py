@@ -1,8 +1,8 @@
-"""Distinguish results of earlier runs of `idemnet restore` from pictures that people want restored.
+"""Recognise results of earlier runs of `idemnet restore`, which are not inputs.
 
-A file is a result if its source still lies where its name says: NAME_restored beside NAME, and
-below FOLDER_restored the name that a file below FOLDER has. What a run with --output writes may
-have any name, so it is listed in a hidden file in that folder.
+A file is a result if its source is where its name says: NAME_restored next to NAME, and files below
+FOLDER_restored with the names of files below FOLDER. Files written with --output may have any name,
+so they are listed in a hidden file in that folder.
 """
 
 import json
@@ -16,11 +16,11 @@ from idemnet.media.write_photo import RESULT_SUFFIXES
 RESTORED, EXPLAINED = "_restored", "_explained"
 EXPLANATION = "explanation.json"
 LIST = ".idemnet_results"
-"""Names of results, a JSON string on each line, relative to the folder that the list lies in."""
+"""Names of results, one JSON string per line, relative to the folder of the list."""
 
 
 class Results:
-    """Recognizes results; what was found out about a folder is kept."""
+    """Recognises results, and caches the list of each folder."""
 
     def __init__(self) -> None:
         self._listed = cache(_listed)
@@ -36,7 +36,7 @@ class Results:
 
 
 def list_results(folder: Path, results: Iterable[Path]) -> None:
-    """Remember that files below a folder are results, before they are written."""
+    """Record that files below a folder are results, before they are written."""
     names = (str(path.relative_to(folder)) for path in results)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LIST).open("a", encoding="utf-8") as file:
@@ -51,7 +51,7 @@ def _listed(folder: Path) -> frozenset[str]:
 
 
 def _has_source(place: Path) -> bool:
-    """Return whether the file or a folder above it is called after one that lies beside it."""
+    """Return whether the file, or a folder above it, is named after a sibling."""
     if place.stem.endswith(RESTORED):
         named = place.with_name(place.stem.removesuffix(RESTORED) + place.suffix)
         if any(source.is_file() for source in _sources(named)):
@@ -66,7 +66,7 @@ def _has_source(place: Path) -> bool:
 
 
 def _sources(named: Path) -> list[Path]:
-    """Return what a result of this name may come from: a.png from a.gif, too, as a.gif.png does."""
+    """Return possible source names of a result: a.png may come from a.gif, as a.gif.png does."""
     found = [named]
     for suffix, written in RESULT_SUFFIXES.items():
         if named.suffix == written:

@@ -1,4 +1,4 @@
-"""Pictures and videos that somebody names, and what each becomes: `idemnet restore`."""
+"""Find the inputs of `idemnet restore`, and where the result of each goes."""
 
 import glob
 import os
@@ -11,7 +11,7 @@ from idemnet.errors import BadInputError
 from idemnet.inference.results import RESTORED, Results
 from idemnet.media.image_files import PHOTO_FORMATS
 from idemnet.media.write_photo import RESULT_SUFFIXES, WRITTEN_FORMATS, result_name
-from idemnet.storage.atomic import some
+from idemnet.storage.atomic import shorten
 
 VIDEOS = (".mp4", ".mov", ".mkv", ".webm")
 EARLIER, EXISTING = "result of earlier runs", "existing result (use --force)"
@@ -24,7 +24,7 @@ class RestoreTarget:
     source: Path
     target: Path
     listed_in: Path | None = None
-    """The folder that was chosen for results, in which they are listed; None: they are called after
+    """The folder given with --output, in which results are listed; None: results are named after
     their sources."""
 
     @property
@@ -34,21 +34,21 @@ class RestoreTarget:
 
 @dataclass(frozen=True)
 class RestorePlan:
-    """What to restore, and how many files are not, by kind."""
+    """Files to restore, and numbers of skipped files by kind."""
 
     todo: list[RestoreTarget] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
 
 
 def plan_targets(inputs: Sequence[str], output: Path | None) -> RestorePlan:
-    """Find the pictures and videos that somebody names, and say what each becomes.
+    """Find the named pictures and videos, and where the result of each goes.
 
-    A file becomes NAME_restored beside it, a folder NAME_restored with the same files below. With
-    `output`, everything goes into that folder; a single file may be given the name of a file.
+    A file becomes NAME_restored next to it, a folder NAME_restored with the same structure. With
+    `output`, all results go into that folder; for a single file, `output` may be a file name.
     Results of earlier runs are skipped.
 
     Raises:
-        BadInputError: If a name finds nothing, nothing is left, or two files would become the same.
+        BadInputError: If an input is not found, nothing is left, or two results would collide.
     """
     places = [place for name in inputs for place in _expand(name)]
     alone = len(places) == 1
@@ -62,7 +62,7 @@ def plan_targets(inputs: Sequence[str], output: Path | None) -> RestorePlan:
             plan.todo.append(_of_file(place, output, alone=alone))
     if not plan.todo:
         raise BadInputError(
-            f"{some(list(inputs))}: nothing to restore, only {describe(plan.skipped)} "
+            f"{shorten(list(inputs))}: nothing to restore, only {describe(plan.skipped)} "
             "(to restore a result again, copy it under another name)"
         )
     return RestorePlan(_without_conflicts(plan.todo), plan.skipped)
@@ -70,7 +70,7 @@ def plan_targets(inputs: Sequence[str], output: Path | None) -> RestorePlan:
 
 def describe(skipped: Counter[str]) -> str:
     """Return counts by kind, the most frequent first."""
-    return some(
+    return shorten(
         [
             f"{count} {kind if count == 1 else kind.replace('result', 'results')}"
             for kind, count in skipped.most_common()
@@ -87,7 +87,7 @@ def _without_conflicts(items: list[RestoreTarget]) -> list[RestoreTarget]:
     sources = {item.source.resolve() for item in items}
     for target, item in targets.items():
         if target in sources:
-            raise BadInputError(f"{item.target}: is an input, which is never overwritten")
+            raise BadInputError(f"{item.target}: is an input, and inputs are never overwritten")
     return list(targets.values())
 
 
@@ -105,7 +105,7 @@ def _of_file(path: Path, output: Path | None, *, alone: bool) -> RestoreTarget:
     suffix = path.suffix.lower()
     if suffix not in (*PHOTO_FORMATS, *VIDEOS):
         known = ", ".join(sorted((*PHOTO_FORMATS, *VIDEOS)))
-        raise BadInputError(f"{path}: '{path.suffix}' is none of {known}")
+        raise BadInputError(f"{path}: unsupported format '{path.suffix}', must be one of {known}")
     if output is None:
         name = Path(result_name(path))
         return RestoreTarget(path, path.with_name(f"{name.stem}{RESTORED}{name.suffix}"))
@@ -114,7 +114,7 @@ def _of_file(path: Path, output: Path | None, *, alone: bool) -> RestoreTarget:
             return RestoreTarget(path, output, output.parent)
         if output.suffix.lower() in RESULT_SUFFIXES:
             raise BadInputError(
-                f"{output}: {output.suffix} is read and not written, "
+                f"{output}: {output.suffix} can be read but not written, "
                 f"use {RESULT_SUFFIXES[output.suffix.lower()]}"
             )
     return RestoreTarget(path, output / result_name(path), output)
@@ -123,18 +123,18 @@ def _of_file(path: Path, output: Path | None, *, alone: bool) -> RestoreTarget:
 def _add_folder(
     plan: RestorePlan, results: Results, folder: Path, output: Path | None, *, alone: bool
 ) -> None:
-    """Add what lies below a folder; what is hidden is not meant."""
-    # `.` and `..` have no name of their own; links keep theirs.
+    """Add all files below a folder, except hidden ones."""
+    # `.` and `..` must be resolved to get a name; symlinks keep theirs.
     named = Path(os.path.abspath(folder)) if folder.name in ("", "..") else folder  # noqa: PTH100
     if output is not None:
         root = output if alone else output / named.name
     elif named.name:
         root = named.with_name(f"{named.name}{RESTORED}")
     else:
-        raise BadInputError(f"{folder}: use --output to say where the results go")
+        raise BadInputError(f"{folder}: use --output to choose a folder for the results")
     here, there = folder.resolve(), root.resolve()
     if here == there:
-        raise BadInputError(f"{output}: is the input folder, whose files are never overwritten")
+        raise BadInputError(f"{output}: is the input folder, and inputs are never overwritten")
     results_inside = there.is_relative_to(here)
     before = plan.skipped[EARLIER], len(plan.todo)
     for path in sorted(folder.rglob("*")):
@@ -149,4 +149,4 @@ def _add_folder(
             target = root / name.with_name(result_name(path))
             plan.todo.append(RestoreTarget(path, target, output))
     if before == (plan.skipped[EARLIER], len(plan.todo)):
-        raise BadInputError(f"{folder}: holds no pictures and no videos")
+        raise BadInputError(f"{folder}: contains no pictures or videos")

@@ -1,4 +1,4 @@
-"""Large images piece by piece: tiles that overlap and are blended into each other."""
+"""Restore large images in overlapping tiles that are blended."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -10,10 +10,10 @@ Restore = Callable[[Tensor], Tensor]
 """Maps (1, C, h, w) to (M, D, h, w), for any M and D."""
 
 Read = Callable[[slice, slice], Tensor]
-"""Gives rows and columns of an image, (1, C, h, w)."""
+"""Reads rows and columns of an image, (1, C, h, w)."""
 
 TileDone = Callable[[int, int], None]
-"""Told after each tile how many are done, and how many there are."""
+"""Called after each tile with the number of finished tiles and the total."""
 
 
 def ignore_tiles(_done: int, _count: int) -> None:
@@ -21,17 +21,19 @@ def ignore_tiles(_done: int, _count: int) -> None:
 
 
 SQUARE = 32
-"""Pixels: more than any network here takes together as one (DMPHN has 4 x 8 rows)."""
+"""Pixels: a multiple of the total stride of every network here."""
 BAND = 4
-"""Tiles' worth of pixels that a band of them has at most."""
+"""Largest size of a band, in tiles."""
 FADE = 8
-"""Pixels in the middle of an overlap across which one tile fades into the next; what lies nearer to
-a tile's edge has not seen enough, and is left to the neighbour. Where it is just not enough, the
-tile has hardly any weight left, so the overlap needs nothing more for it."""
+"""Pixels in the middle of an overlap across which tiles are blended. Pixels nearer to a tile's edge
+lack context and are left to the neighbour; at the start of the blend the tile has hardly any
+weight, so the overlap needs no extra margin."""
 
 
-def restore_in_tiles(restore: Restore, image: Tensor, *, tile: int, overlap: int) -> Tensor:
-    """Restore an image, (1, C, H, W); one that is no larger than a tile goes through as it is."""
+def restore_in_tiles(
+    restore: Restore, image: Tensor, *, tile: int, overlap: int, period: int = SQUARE
+) -> Tensor:
+    """Restore an image, (1, C, H, W); in one piece if it is no larger than a tile."""
     height, width = image.shape[-2:]
     if fits(height, width, tile):
         return restore(image)
@@ -39,7 +41,7 @@ def restore_in_tiles(restore: Restore, image: Tensor, *, tile: int, overlap: int
     def read(rows: slice, columns: slice) -> Tensor:
         return image[..., rows, columns]
 
-    bands = restored_bands(restore, read, height, width, tile=tile, overlap=overlap)
+    bands = restored_bands(restore, read, height, width, tile=tile, overlap=overlap, period=period)
     return torch.cat(list(bands), dim=-2)
 
 
@@ -51,24 +53,26 @@ def restored_bands(
     *,
     tile: int,
     overlap: int,
+    period: int = SQUARE,
     tile_done: TileDone = ignore_tiles,
 ) -> Iterator[Tensor]:
-    """Restore from top to bottom; rows are given as soon as no tile below reaches them.
+    """Restore from top to bottom; yield rows as soon as no further tile covers them.
 
-    So that no more than the height of a tile is in memory, however large the image.
+    So no more than the height of a tile is in memory, however large the image.
 
     Args:
         restore: The network.
-        read: Where tiles come from.
-        height: Of the image.
-        width: Of the image.
-        tile: `restore` is given no more pixels than a square of this side has.
-        overlap: Pixels that neighbouring tiles share at least.
-        tile_done: Told of each tile.
+        read: Reads a tile of the image.
+        height: Height of the image.
+        width: Width of the image.
+        tile: A tile has no more pixels than a square of this side.
+        overlap: Minimum overlap of neighbouring tiles in pixels.
+        period: Tiles start at multiples of this many pixels.
+        tile_done: Called after each tile.
     """
-    tall, wide = tile_shape(height, width, tile, overlap)
-    columns = _fades(width, wide, overlap)
-    rows = _fades(height, tall, overlap)
+    tall, wide = tile_shape(height, width, tile, overlap, period)
+    columns = _fades(width, wide, overlap, period)
+    rows = _fades(height, tall, overlap, period)
     ends = [start for start, _ in rows[1:]] + [height]
     shared: Tensor | None = None
     for row, ((top, row_weights), end) in enumerate(zip(rows, ends, strict=True)):
@@ -92,75 +96,79 @@ def fits(height: int, width: int, tile: int) -> bool:
     return height * width <= tile**2
 
 
-def tile_shape(height: int, width: int, tile: int, overlap: int) -> tuple[int, int]:
-    """Return the height and width, of no more than `tile` squared pixels, that share the least.
+def tile_shape(
+    height: int, width: int, tile: int, overlap: int, period: int = SQUARE
+) -> tuple[int, int]:
+    """Return the tile shape, of at most `tile` squared pixels, that overlaps least.
 
-    Where that hardly differs, the smallest, which take the least memory.
+    Among nearly equal ones the smallest, which takes the least memory.
 
-    Six tiles of 488x424 cover 1280x720 with less work than six of 512x512 do. Of wide images they
-    are flat: a band of them is in memory at a time, which must not grow with the image.
+    Six tiles of 488x424 cover 1280x720 with less work than six of 512x512. For wide images tiles
+    are flat: one band of them is in memory at a time, which must not grow with the image.
     """
     if fits(height, width, tile):
         return height, width
     best, least = (min(tile, height), min(tile, width)), (math.inf, 0)
-    tallest = max(BAND * tile**2 // width, overlap + SQUARE)
-    for rows in range(1, height // SQUARE + 2):
-        for tall in _even(height, rows, overlap):
+    tallest = max(BAND * tile**2 // width, overlap + period)
+    for rows in range(1, height // period + 2):
+        for tall in _even(height, rows, overlap, period):
             widest = tile**2 // tall
-            if tall > tallest or widest < min(width, overlap + SQUARE):
+            if tall > tallest or widest < min(width, overlap + period):
                 continue
-            columns = 1 if width <= widest else len(tile_starts(width, widest, overlap))
-            for wide in _even(width, columns, overlap):
+            columns = 1 if width <= widest else len(tile_starts(width, widest, overlap, period))
+            for wide in _even(width, columns, overlap, period):
                 if wide > widest:
                     continue
-                restored = _covered(height, tall, overlap) * _covered(width, wide, overlap)
+                restored = _covered(height, tall, overlap, period)
+                restored *= _covered(width, wide, overlap, period)
                 cost = round(restored / (height * width), 2), tall * wide
                 if cost < least:
                     best, least = (tall, wide), cost
     return best
 
 
-def _even(length: int, count: int, overlap: int) -> list[int]:
-    """Return the least lengths with which so many tiles cover everything: the last as long, or not.
+def _even(length: int, count: int, overlap: int, period: int) -> list[int]:
+    """Return the smallest tile lengths that cover an axis with this many tiles.
 
-    Tiles start at squares, so equal ones would often share more than they must.
+    Tiles start at multiples of the period, so equal lengths would often overlap more than needed;
+    the last tile may be shorter.
     """
     if count == 1:
         return [length]
-    squares = max(1, (length - overlap) // (count * SQUARE))
-    steps = (squares * SQUARE, (squares + 1) * SQUARE)
+    periods = max(1, (length - overlap) // (count * period))
+    steps = (periods * period, (periods + 1) * period)
     return [max(step + overlap, length - (count - 1) * step) for step in steps]
 
 
-def _covered(length: int, tile: int, overlap: int) -> int:
+def _covered(length: int, tile: int, overlap: int, period: int) -> int:
     """Add up the lengths of all tiles."""
     if length <= tile:
         return length
-    return sum(min(tile, length - start) for start in tile_starts(length, tile, overlap))
+    return sum(min(tile, length - start) for start in tile_starts(length, tile, overlap, period))
 
 
-def tile_starts(length: int, tile: int, overlap: int) -> list[int]:
-    """Return where tiles start; neighbours share at least `overlap`, and the last may be shorter.
+def tile_starts(length: int, tile: int, overlap: int, period: int = SQUARE) -> list[int]:
+    """Return the starts of tiles, which overlap by at least `overlap`; the last may be shorter.
 
-    Networks halve images: they see the same in a tile as in the whole image only if it starts where
-    all their squares of pixels start.
+    Networks downsample: a tile gives the same result as the whole image only if it starts on the
+    grid of their strides and attention cells.
 
     Raises:
-        ValueError: If tiles would not get on.
+        ValueError: If the overlap is not below the tile.
     """
     if not 0 <= overlap < tile:
         raise ValueError(f"overlap {overlap} must be at least 0 and below tile {tile}")
-    step = (tile - overlap) // SQUARE * SQUARE or tile - overlap
+    step = (tile - overlap) // period * period or tile - overlap
     return [0, *range(step, length - tile + step, step)] if length > tile else [0]
 
 
-def _fades(length: int, tile: int, overlap: int) -> list[tuple[int, Tensor]]:
-    """Return each tile's start along one axis and its weights, which add up to 1 everywhere."""
+def _fades(length: int, tile: int, overlap: int, period: int) -> list[tuple[int, Tensor]]:
+    """Return each tile's start along one axis and its blending weights, which add up to 1."""
     fading = min(FADE, overlap)
     unseen = (overlap - fading) // 2
     fades = []
     total = torch.zeros(length, dtype=torch.float64)
-    for start in tile_starts(length, tile, overlap) if length > tile else [0]:
+    for start in tile_starts(length, tile, overlap, period) if length > tile else [0]:
         size = min(tile, length - start)
         places = torch.arange(size, dtype=torch.float64)
         rising = (places + 1 - unseen) / (fading + 1) if start > 0 else torch.ones_like(places)

@@ -1,7 +1,7 @@
-"""Videos restored frame by frame: sound and timing are kept, and a killed run goes on.
+"""Restore videos frame by frame: sound and timing are kept, and a killed run resumes.
 
-Frames are written in parts of a second or two, which wait in a hidden folder beside the result.
-When all are there, they are joined with the sound of the original into one file.
+Frames are written in parts of a second or two, kept in a hidden folder next to the result. When all
+parts are complete, they are joined with the original's sound into one file.
 """
 
 import heapq
@@ -28,7 +28,7 @@ Frame = NDArray[Any]
 
 PLAIN = ("yuv420p", "yuv422p", "yuv444p")
 DEEP = tuple(f"{name}10le" for name in PLAIN)
-"""The same in 10 bits."""
+"""The same with 10 bits."""
 
 
 @dataclass(frozen=True)
@@ -38,33 +38,33 @@ class Codec:
     name: str
     options: Mapping[str, str]
     formats: tuple[str, ...]
-    """Of pixels, which are kept."""
+    """Pixel formats that are kept."""
 
     def choose_format(self, came: Any) -> str:
-        """Keep the format of pixels, or take the one that loses least."""
+        """Return the pixel format if it is supported, or the one that loses least."""
         name: str = came.name.replace("yuvj", "yuv")
         if name in self.formats:
             return name
         return DEEP[0] if _bits(came) > 8 and DEEP[0] in self.formats else PLAIN[0]
 
 
-# Without frames that refer to later ones: only then can parts be put one behind the other.
+# No B-frames, so that parts can be concatenated.
 H264 = Codec("libx264", {"crf": "16", "bf": "0"}, (*PLAIN, *DEEP))
 VP9 = Codec(
     "libvpx-vp9",
     {"crf": "18", "b:v": "0", "lag-in-frames": "0", "auto-alt-ref": "0"},
-    PLAIN,  # PyAV's is built without those of 10 bits
+    PLAIN,  # PyAV's build has no 10-bit formats
 )
 CODECS = {".mp4": H264, ".mov": H264, ".mkv": H264, ".webm": VP9}
-"""What each kind of file is written with."""
+"""Codec of each kind of file."""
 PART = 48
-"""Frames of a part."""
+"""Frames in a part."""
 PARTS = "nut"
-"""Format of a part: one that keeps any timing."""
+"""Container of a part, which keeps any timing."""
 
 
 def count_frames(path: Path) -> int:
-    """Return the number of frames, as far as it can be known without decoding them.
+    """Return the number of frames according to the container, without decoding them.
 
     Raises:
         BadInputError: If it cannot be read.
@@ -78,7 +78,7 @@ def count_frames(path: Path) -> int:
 
 @contextmanager
 def _naming(source: Path) -> Iterator[None]:
-    """Make errors of the decoder name the video."""
+    """Prefix decoder errors with the video's name."""
     try:
         yield
     except av.FFmpegError as error:
@@ -86,7 +86,7 @@ def _naming(source: Path) -> Iterator[None]:
 
 
 def name_loss(source: Path, target: Path) -> str:
-    """Return what of a video's pixels cannot be kept; nothing of one that cannot be read."""
+    """Describe losses in a video's pixel format; empty if it cannot be read."""
     try:
         with av.open(str(source)) as container:
             came = _video_of(container, source).format
@@ -116,20 +116,20 @@ def restore_clip(
 
     Args:
         source: The video.
-        target: What it becomes; the suffix says which kind of file.
+        target: The result; its suffix chooses the format.
         restore: Restores one frame.
-        made_with: Says what `restore` does: what another one has begun is not gone on with.
-        advance: Told of each frame.
+        made_with: Identifies the network and settings; parts made with others are discarded.
+        advance: Called for each frame.
 
     Raises:
-        BadInputError: If it cannot be read; what is restored so far waits for the next try.
+        BadInputError: If it cannot be read; finished parts are kept for the next attempt.
     """
     parts = target.with_name(f".{target.name}.parts")
     _claim(parts, f"{hash_file(source)} {made_with}")
     joined = parts / f"joined{target.suffix}"
     with _naming(source):
         with av.open(str(source)) as container:
-            _refuse_sound(container, source, joined)
+            _check_sound(container, source, joined)
             frames = container.decode(_video_of(container, source))
             _restore_frames(frames, parts, restore, target.suffix.lower(), advance)
         _join(sorted(parts.glob(f"*.{PARTS}")), source, joined)
@@ -137,8 +137,8 @@ def restore_clip(
     shutil.rmtree(parts)
 
 
-def _refuse_sound(original: Any, source: Path, joined: Path) -> None:
-    """Find out before anything is restored whether its sound can be in the result."""
+def _check_sound(original: Any, source: Path, joined: Path) -> None:
+    """Check that the result's format supports the sound, before restoring."""
     with av.open(str(joined), "w") as container:
         for stream in original.streams.audio:
             try:
@@ -146,13 +146,13 @@ def _refuse_sound(original: Any, source: Path, joined: Path) -> None:
             except ValueError:
                 kind = stream.codec_context.name
                 raise BadInputError(
-                    f"{source}: sound of kind {kind} cannot be in a {joined.suffix} file, give "
-                    "another one with --output, such as .mkv"
+                    f"{source}: a {joined.suffix} file cannot hold {kind} audio, use --output to "
+                    "choose another format, such as .mkv"
                 ) from None
 
 
 def _claim(parts: Path, made_of: str) -> None:
-    """Begin a folder of parts, or go on with one that was begun for the same."""
+    """Create the folder of parts, or reuse one of the same video and settings."""
     note = parts / "made_of"
     if note.is_file() and note.read_text(encoding="utf-8") == made_of:
         return
@@ -185,7 +185,7 @@ def _restore_frames(
 
 
 class _Part:
-    """Frames on their way into a file, which is there when all of them are."""
+    """Writes frames to a file, which appears when it is complete."""
 
     def __init__(self, path: Path, first: Any, suffix: str) -> None:
         self._path = path
@@ -204,7 +204,7 @@ class _Part:
         context.color_primaries, context.color_trc = first.color_primaries, first.color_trc
 
     def add(self, image: Frame, like: Any) -> None:
-        """Take one more frame, shown when another one was."""
+        """Add a frame, with the timing of the original one."""
         kind = "rgb24" if image.dtype == np.uint8 else "rgb48le"
         frame = av.VideoFrame.from_ndarray(image, format=kind).reformat(
             format=self._stream.pix_fmt,
@@ -221,7 +221,7 @@ class _Part:
 
 
 def _join(parts: list[Path], source: Path, joined: Path) -> None:
-    """Put parts one behind the other, and the original's sound beside them."""
+    """Join the parts, and add the original's sound."""
     container: Any
     with (
         av.open(str(source)) as original,
@@ -244,7 +244,7 @@ def _join(parts: list[Path], source: Path, joined: Path) -> None:
 
 
 def _packets(parts: list[Path], stream: Any, last: float) -> Iterator[tuple[float, Any]]:
-    """Read the frames of all parts; each is shown until the next one, and the last for `last`."""
+    """Yield the frames of all parts; each lasts until the next one, the last for `last`."""
     held: Any = None
     for part in parts:
         with av.open(str(part)) as container:
@@ -263,7 +263,7 @@ def _packets(parts: list[Path], stream: Any, last: float) -> Iterator[tuple[floa
 
 
 def _last_duration(source: Path) -> float:
-    """Return the seconds for which a video shows its last frame, as its container says."""
+    """Return the duration of a video's last frame in seconds, according to its container."""
     with av.open(str(source)) as container:
         stream = _video_of(container, source)
         count, last, duration = 0, 0, 0
@@ -271,8 +271,8 @@ def _last_duration(source: Path) -> float:
             if packet.pts is not None:
                 count += 1
                 last, duration = max((last, duration), (packet.pts, packet.duration or 0))
-        if stream.duration and count >= stream.frames:  # else it is cut off
-            # Packets' own durations are from one to the next in the order of decoding.
+        if stream.duration and count >= stream.frames:  # otherwise it is cut off
+            # Packet durations refer to decoding order.
             duration = (stream.start_time or 0) + stream.duration - last
         return max(0.0, float(duration * stream.time_base))
 
@@ -286,7 +286,7 @@ def _sound(original: Any, streams: dict[int, Any]) -> Iterator[tuple[float, Any]
 
 def _video_of(container: Any, path: Path) -> Any:
     if not container.streams.video:
-        raise BadInputError(f"{path}: holds no video")
+        raise BadInputError(f"{path}: contains no video")
     stream = container.streams.video[0]
     stream.thread_type = "AUTO"
     return stream

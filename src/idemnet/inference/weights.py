@@ -1,6 +1,6 @@
-"""Trained weights: safetensors, a card that says what they are, and the history of their training.
+"""Trained weights: safetensors, a card that describes them, and their training history.
 
-Importing this, and handling weights that are only passed on, does not import torch.
+Does not import torch until a tensor is accessed.
 """
 
 import hashlib
@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError, deserialize
 
 from idemnet.errors import BadInputError
-from idemnet.storage.atomic import move_into_place, remove_leftovers, shown, some, write_atomic
+from idemnet.parameters.renamed import with_new_names
+from idemnet.storage.atomic import (
+    display_path,
+    move_into_place,
+    remove_leftovers,
+    shorten,
+    write_atomic,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,22 +35,27 @@ WEIGHTS, CARD, HISTORY = "weights.safetensors", "card.json", "history.json"
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """What `train` published."""
+    """A published result of `train`."""
 
     weights: Mapping[str, Any]
     """Tensors by name."""
     card: Mapping[str, Any]
-    """What they are: task, architecture, parameters, data, scores."""
+    """Task, architecture, parameters, data, scores."""
     history: Sequence[Mapping[str, float]]
     """Means of each epoch."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Identify the weights and their training; other trainings may give the same bytes."""
+        return f"{self.card['sha256']} {self.card.get('fingerprint', '')}"
 
 
 @dataclass(frozen=True, eq=False)
 class PackedWeights(Mapping[str, "Tensor"]):
-    """Tensors by name, decoded when one of them is asked for."""
+    """Tensors by name, decoded on first access."""
 
     content: bytes
-    """Of a weights.safetensors."""
+    """Content of a weights.safetensors."""
 
     @cached_property
     def _tensors(self) -> dict[str, "Tensor"]:
@@ -62,7 +74,7 @@ class PackedWeights(Mapping[str, "Tensor"]):
 
 
 def pack(trained: TrainedModel) -> dict[str, bytes]:
-    """Return every file's bytes; the card gets the sha256 of the weights."""
+    """Return the bytes of every file; adds the sha256 of the weights to the card."""
     weights = serialise(trained.weights)
     card = {**trained.card, "sha256": hashlib.sha256(weights).hexdigest()}
     return {WEIGHTS: weights, CARD: _json(card), HISTORY: _json(trained.history)}
@@ -83,17 +95,19 @@ def _json(content: Any) -> bytes:
 
 
 def write_weights(folder: Path, trained: TrainedModel) -> None:
-    """Publish weights, card and history together, in place of the folder that was there."""
+    """Publish weights, card and history atomically, replacing an existing folder."""
     files = pack(trained)
     folder.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(folder)
     changed = [name for name, content in files.items() if _read(folder / name) != content]
     if not changed:
-        logger.info("%s: unchanged, nothing to do", shown(folder))
+        logger.info("%s: unchanged, nothing to do", display_path(folder))
         return
     if _training_of(folder, trained) == trained.card.get("fingerprint"):
         logger.warning(
-            "%s: missing or changed: %s; making the folder again", shown(folder), some(changed)
+            "%s: missing or changed: %s; making the folder again",
+            display_path(folder),
+            shorten(changed),
         )
     staging = folder.with_name(f".{folder.name}.new")
     staging.mkdir()
@@ -106,7 +120,7 @@ def write_weights(folder: Path, trained: TrainedModel) -> None:
 
 
 def _training_of(folder: Path, trained: TrainedModel) -> Any:
-    """Return the fingerprint of the training that a folder is of; without a readable card, ours."""
+    """Return the fingerprint of a folder's training; if its card is unreadable, `trained`'s."""
     if not folder.is_dir():
         return None
     try:
@@ -126,33 +140,39 @@ def read_history(path: Path) -> list[dict[str, float]]:
     try:
         history: list[dict[str, float]] = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
-        raise BadInputError(f"{shown(path)}: missing or damaged") from None
+        raise BadInputError(f"{display_path(path)}: missing or damaged") from None
     return history
 
 
 def read_weights(path: Path) -> tuple[PackedWeights, dict[str, Any]]:
-    """Read weights and the card beside them.
+    """Read weights and their card.
 
     Raises:
-        BadInputError: If one is missing, or the weights are not those the card was written for.
+        BadInputError: If one is missing, or the weights do not match the card's sha256.
     """
     card_path = path.with_name(CARD)
     for needed in (path, card_path):
         if not needed.is_file():
-            raise BadInputError(f"{shown(needed)}: not found")
+            raise BadInputError(f"{display_path(needed)}: not found")
     try:
         card: dict[str, Any] = json.loads(card_path.read_bytes())
         expected = card["sha256"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise BadInputError(f"{shown(card_path)}: is not a card of weights") from None
+        raise BadInputError(f"{display_path(card_path)}: not a valid card of weights") from None
     data = path.read_bytes()
     found = hashlib.sha256(data).hexdigest()
     if found != expected:
         raise BadInputError(
-            f"{shown(path)}: its sha256 is {found}, but its card was written for {expected}"
+            f"{display_path(path)}: its sha256 is {found}, but its card was written for {expected}"
         )
     try:
         deserialize(data)  # type: ignore[no-untyped-call]
     except SafetensorError as error:
-        raise BadInputError(f"{shown(path)}: is not a safetensors file ({error})") from error
-    return PackedWeights(data), card
+        raise BadInputError(f"{display_path(path)}: is not a safetensors file ({error})") from error
+    # Older cards have old parameter names in these two.
+    older = {
+        name: with_new_names(card[name])
+        for name in ("training", "environment")
+        if isinstance(card.get(name), dict)
+    }
+    return PackedWeights(data), card | older

@@ -1,4 +1,4 @@
-"""Pictures that somebody names on the command line."""
+"""Find the pictures named on the command line."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -19,16 +19,16 @@ def find_pictures(path: Path) -> list[tuple[str, ImageFile]]:
         (file.with_suffix("").as_posix(), _picture(path / file)) for file in pictures_below(path)
     ]
     if not found:
-        raise BadInputError(f"{path}: holds no images")
+        raise BadInputError(f"{path}: contains no images")
     return found
 
 
 def pictures_below(folder: Path, *, also: Collection[str] = ()) -> list[Path]:
-    """Return every picture's path below a folder, in order; what is hidden is not meant.
+    """Return the paths of all pictures below a folder, sorted, except hidden ones.
 
     Args:
-        folder: Where to look.
-        also: Suffixes of other files that are meant too.
+        folder: Folder to search.
+        also: Further suffixes to include.
     """
     below = sorted(file.relative_to(folder) for file in folder.rglob("*"))
     return [

@@ -1,4 +1,4 @@
-"""High-frame-rate videos, decoded in place, forward, a frame at a time."""
+"""High-frame-rate videos, decoded in place, one frame at a time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ SUFFIXES = (".mp4", ".mov")
 
 @dataclass(frozen=True)
 class Video:
-    """One video file as one sequence."""
+    """A video file as a sequence."""
 
     path: Path
     split: Split
@@ -51,5 +51,5 @@ def open_video(path: Path, split: Split) -> Video:
             length = sum(packet.size > 0 for packet in container.demux(stream))
             height, width = stream.codec_context.height, stream.codec_context.width
     except (av.FFmpegError, IndexError) as error:
-        raise BadInputError(f"{path}: is not a video that can be read ({error})") from error
+        raise BadInputError(f"{path}: cannot be read as a video ({error})") from error
     return Video(path, split, path.stem, length, height, width)

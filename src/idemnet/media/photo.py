@@ -1,4 +1,4 @@
-"""Pictures that people want restored, with all that must not be lost on the way."""
+"""Pictures to restore, with what the result must keep."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Metadata:
-    """What a picture's file says beside its pixels."""
+    """Metadata of a picture's file."""
 
     exif: bytes | None = None
     icc: bytes | None = None
     dpi: tuple[float, float] | None = None
     nclx: Mapping[str, Any] | None = None
-    """Colour space of a HEIC picture without a profile, as pillow-heif names its parts."""
+    """Colour space of a HEIC picture without a profile, as returned by pillow-heif."""
 
 
 @dataclass(frozen=True)
 class Photo:
-    """A picture with all that restoring must not lose."""
+    """A picture with what the result must keep."""
 
     pixels: NDArray[Any]
     """(height, width, 3), RGB, uint8 or uint16 as in the file; grey as three equal channels."""
@@ -29,7 +29,7 @@ class Photo:
     grey: bool = False
     metadata: Metadata = Metadata()
     losses: tuple[str, ...] = ()
-    """What reading could not keep, for people."""
+    """Messages about losses on reading."""
 
 
 LazyPhoto = Callable[[], Photo]
@@ -41,5 +41,5 @@ class Inbox:
 
     fingerprint: str
     place: str
-    """Where they are, for people."""
+    """Display name of their location."""
     pictures: Mapping[str, LazyPhoto]

@@ -1,6 +1,6 @@
-"""The photographs the built-in scenes are made of: files of installed packages, freely licensed.
+"""Freely licensed photographs for the built-in scenes, from files of installed packages.
 
-Nothing is downloaded, and no package is imported to find its files, which would take seconds.
+Nothing is downloaded, and packages are not imported to find their files, which would take seconds.
 """
 
 import math
@@ -17,39 +17,38 @@ from idemnet.errors import BadInputError
 from idemnet.imaging.image import Image
 
 LONGEST = 1600
-"""Pixels; about what scenes have use for."""
+"""Pixels; about what scenes need."""
 
 Split = Literal["train", "validation", "test"]
 
 
 @dataclass(frozen=True)
 class Photograph:
-    """One file of an installed package; calling it reads it."""
+    """A photograph in an installed package; calling it reads it."""
 
     name: str
     split: Split
-    """The only split it appears in, so that no score is of a picture seen in training."""
+    """The only split it is used in, so that no test picture is seen in training."""
     package: str
     path: str
-    """Of the file, from the folder the package is installed in."""
+    """Path of the file, relative to site-packages."""
     author: str
     licence: str
 
     def __call__(self) -> Image:
-        """Read it; a grey photograph gets three equal channels."""
+        """Read it; grey photographs get three equal channels."""
         try:
             with PillowImage.open(_installed(self.package) / self.path) as picture:
                 return np.array(picture.convert("RGB"))
         except (PackageNotFoundError, FileNotFoundError) as error:
             raise BadInputError(
-                f"The photograph {self.name!r} is missing: it comes with {self.package}, "
-                "which is to be installed again."
+                f"photograph {self.name!r} not found: reinstall {self.package}, which contains it"
             ) from error
 
 
 @dataclass(frozen=True)
 class OwnPhotograph:
-    """One file of somebody's folder; calling it reads it."""
+    """A photograph in a user's folder; calling it reads it."""
 
     path: Path
 
@@ -61,7 +60,7 @@ class OwnPhotograph:
 def _read_reduced(path: Path) -> Image:
     """Read a photograph, halved until it is no longer than LONGEST.
 
-    Cameras show no detail as fine as their pixels: what is to be sharp must be reduced.
+    Camera pictures are not sharp at pixel level; reducing them makes them so.
     """
     with PillowImage.open(path) as picture:
         halvings = max(0, math.ceil(math.log2(max(picture.size) / LONGEST)))
@@ -84,8 +83,8 @@ def _scikit_learn(name: str, split: Split, file: str, author: str, licence: str)
 
 
 # Licences are as the packages state them, in skimage/data/_fetchers.py and
-# sklearn/datasets/images/README.txt. Left out are pictures without a stated licence (motorcycle,
-# moon, page; matplotlib's grace_hopper) and those of no everyday view (cells, stars, drawings).
+# sklearn/datasets/images/README.txt. Not used: pictures without a stated licence (motorcycle,
+# moon, page; matplotlib's grace_hopper) and unusual subjects (cells, stars, drawings).
 PHOTOGRAPHS: tuple[Photograph, ...] = (
     _scikit_image("astronaut", "train", "astronaut.png", "NASA", "public domain"),
     _scikit_image("brick", "train", "brick.png", "CC0Textures (Bricks25)", "CC0"),

@@ -1,4 +1,4 @@
-"""Small pictures of what a dataset holds, for kedro-viz."""
+"""Preview pictures of datasets for kedro-viz."""
 
 import base64
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ __all__ = ["ImagePreview", "contact_sheet"]
 
 
 def contact_sheet(images: Sequence[Image], columns: int = 3) -> ImagePreview:
-    """Lay images out in rows, all at one size."""
+    """Return images in rows, all at the same size."""
     width = max(1, round(images[0].shape[1] * HEIGHT / images[0].shape[0]))
     size = (width, HEIGHT)
     tiles = [np.uint8(cv2.resize(one, size, interpolation=cv2.INTER_AREA)) for one in images]

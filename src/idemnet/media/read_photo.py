@@ -1,4 +1,4 @@
-"""Read pictures that people want back as they gave them, with all that must not be lost.
+"""Read pictures to restore, with what the result must keep.
 
 | file | is restored as | and written as |
 |---|---|---|
@@ -35,20 +35,20 @@ from idemnet.media.image_files import (
     PNG_START,
     load_image,
     open_image,
-    refusing_what_is_corrupt,
+    reject_corrupt,
 )
 from idemnet.media.photo import Metadata, Photo
 from idemnet.media.write_photo import LAYOUT_TAGS
 
 COPIES = 9
-"""Of its pixels that are in memory at most while a picture is decoded, or encoded beside the one
-that it was restored from; measured, of noise, in every format: 3.4 to 8.3."""
+"""Peak memory while decoding, or encoding next to the input, as a multiple of the pixels' bytes;
+measured with noise in every format: 3.4 to 8.3."""
 
 MORE_COPIES = {"WEBP": 14, "AVIF": 19, "HEIF": 19}
-"""The same of formats that take more; measured: 12.7, 17.6 and 17.2."""
+"""The same for formats that take more; measured: 12.7, 17.6 and 17.2."""
 
 PICTURE_CHUNKS = {b"tRNS", b"IDAT", b"IEND"}
-"""Of a PNG of 16 bits, beside its header."""
+"""Chunks kept of a 16-bit PNG, apart from its header."""
 
 UPRIGHT = 1
 
@@ -56,7 +56,7 @@ BITS, PLANES, SAMPLE_FORMAT = 258, 284, 339
 """Tags of a TIFF file."""
 
 FIRST_OF_MANY = {"GIF": "frames", "MPO": "pictures"}
-"""Formats of which the first picture is what people mean, and what the others are called."""
+"""Formats of which the first picture is used, and what the pictures are called."""
 
 PLAIN_PRIMARIES, HDR_TRANSFERS = (1, 2), (16, 18)
 """Codes of ISO 23091-2: primaries of sRGB, or unspecified; PQ and HLG."""
@@ -70,20 +70,20 @@ TURNS: dict[int, tuple[int, bool]] = {
 
 @dataclass(frozen=True)
 class PhotoFile:
-    """A picture on disk; called, it is decoded with all that must not be lost."""
+    """A picture file; calling it decodes it with what the result must keep."""
 
     path: Path
     memory: int | None = None
-    """Bytes that the process may take while it is read, and written again; None: any."""
+    """Memory limit of the process while it is read and written, in bytes; None: no limit."""
 
     def __call__(self) -> Photo:
         if self.memory is not None:
-            refuse_too_large(self.path, self.memory)
+            reject_too_large(self.path, self.memory)
         return decode_photo(self.path.read_bytes(), str(self.path))
 
 
-def refuse_too_large(path: Path, memory: int) -> None:
-    """Look at a picture's header only, and refuse it if decoding or encoding it takes too much.
+def reject_too_large(path: Path, memory: int) -> None:
+    """Reject a picture that needs too much memory, by its header.
 
     Raises:
         BadInputError: If it does.
@@ -97,13 +97,13 @@ def refuse_too_large(path: Path, memory: int) -> None:
     needed = psutil.Process().memory_info().rss + copies * size
     if needed > memory:
         raise BadInputError(
-            f"{path}: to read and write {image.width}x{image.height} takes {needed / 1e6:.0f} MB "
-            f"of memory, and {memory / 1e6:.0f} are allowed"
+            f"{path}: reading and writing {image.width}x{image.height} needs {needed / 1e6:.0f} MB "
+            f"of memory, but only {memory / 1e6:.0f} MB are allowed"
         )
 
 
 def _sample_bits(image: PillowImage.Image, file: BinaryIO) -> int:
-    """Read it from the file, since Pillow calls 16-bit colours what it calls those of 8 bits."""
+    """Return the bits per sample from the file, since Pillow reports 16-bit colour as 8-bit."""
     if isinstance(image, TiffImageFile):
         return int(image.tag_v2.get(258, (1,))[0])
     if image.format == "PNG":
@@ -113,13 +113,13 @@ def _sample_bits(image: PillowImage.Image, file: BinaryIO) -> int:
 
 
 def decode_photo(data: bytes, name: str) -> Photo:
-    """Read a picture with everything that must not be lost.
+    """Decode a picture with what the result must keep.
 
     Raises:
-        BadInputError: If it is cut, corrupt, or of a kind that cannot be given back as it was.
+        BadInputError: If it is truncated, corrupt, or of a kind that cannot be written back.
     """
     image = load_image(data, name, for_photo=True)
-    with refusing_what_is_corrupt(name):
+    with reject_corrupt(name):
         losses = _losses(image, data, name)
         exif = image.getexif()
         turn = exif.get(ExifTags.Base.Orientation, UPRIGHT)
@@ -139,16 +139,16 @@ def decode_photo(data: bytes, name: str) -> Photo:
 
 
 def _losses(image: PillowImage.Image, data: bytes, name: str) -> tuple[str, ...]:
-    """Describe what of a picture is not kept.
+    """Describe what the result cannot keep.
 
     Raises:
-        BadInputError: If it is one of several pages.
+        BadInputError: If it has several pages.
     """
     losses = []
     pages = getattr(image, "n_frames", 1)
     if pages > 1:
         if image.format not in FIRST_OF_MANY:
-            raise BadInputError(f"{name}: has {pages} pages, give one picture at a time")
+            raise BadInputError(f"{name}: has {pages} pages, only single pictures are supported")
         losses.append(f"the first of {pages} {FIRST_OF_MANY[image.format]} is restored")
     if image.mode == "CMYK":
         losses.append("CMYK becomes RGB")
@@ -162,21 +162,21 @@ def _losses(image: PillowImage.Image, data: bytes, name: str) -> tuple[str, ...]
 
 
 def _av1_bits(data: bytes) -> int:
-    """Read the depth of an AVIF, which Pillow does not tell, from its decoder configuration."""
+    """Return the bit depth of an AVIF from its decoder configuration; Pillow does not report it."""
     at = data.find(b"av1C") + 6
     flags = data[at] if 6 <= at < len(data) else 0
     return (12 if flags & 0x20 else 10) if flags & 0x40 else 8
 
 
 def _has_other_colours(data: bytes) -> bool:
-    """Return whether an AVIF says that its colours are not those of sRGB."""
+    """Return whether an AVIF declares a colour space other than sRGB."""
     at = data.find(b"colrnclx")
     primaries, transfer = (int.from_bytes(data[at + n : at + n + 2], "big") for n in (8, 10))
     return at >= 0 and (primaries not in PLAIN_PRIMARIES or transfer in HDR_TRANSFERS)
 
 
 def _from_cmyk(image: PillowImage.Image, icc: bytes | None) -> PillowImage.Image:
-    """Convert to sRGB: by the picture's profile, or as Pillow does where it has none that fits."""
+    """Convert to sRGB by the picture's profile, or Pillow's default without a usable one."""
     if icc:
         with suppress(ImageCms.PyCMSError, OSError):
             converted = ImageCms.profileToProfile(
@@ -203,16 +203,16 @@ def _decode_to_eight_bits(image: PillowImage.Image, name: str) -> NDArray[Any]:
 
 
 def _decode_deep(data: bytes, image: PillowImage.Image, name: str) -> NDArray[Any] | None:
-    """Read 16 bits, which Pillow does not where there are colours; None for 8 bits.
+    """Decode 16-bit colour, which Pillow does not support; None for 8 bits.
 
-    By OpenCV, which unpacks no more than a picture's size: tifffile would unpack gigabytes.
+    Uses OpenCV, which unpacks no more than the picture's size; tifffile could unpack gigabytes.
     """
     if not _is_deep(data, image):
         return None
     if isinstance(image, TiffImageFile) and image.tag_v2.get(PLANES, 1) != 1:
-        raise BadInputError(f"{name}: colours one after the other are not supported")
+        raise BadInputError(f"{name}: planar colour is not supported")
     if "transparency" in image.info:
-        raise BadInputError(f"{name}: a transparent colour in 16 bits is not supported")
+        raise BadInputError(f"{name}: a transparent colour is not supported in 16 bits")
     if image.mode == "CMYK":
         raise BadInputError(f"{name}: CMYK in 16 bits is not supported, convert it to RGB")
     plain = _without_extras(data, name) if image.format == "PNG" else data
@@ -221,17 +221,17 @@ def _decode_deep(data: bytes, image: PillowImage.Image, name: str) -> NDArray[An
         raise BadInputError(f"{name}: is corrupt")
     deep = np.asarray(found)
     if deep.dtype != np.uint16 or deep.shape[:2] != (image.height, image.width):
-        raise BadInputError(f"{name}: this kind of 16 bits is not supported")
+        raise BadInputError(f"{name}: this 16-bit format is not supported")
     return deep[:, :, [2, 1, 0, 3][: deep.shape[2]]] if deep.ndim == 3 else deep
 
 
 def _without_extras(data: bytes, name: str) -> bytes:
-    """Leave nothing of a PNG but the picture: OpenCV believes the lengths that chunks claim."""
+    """Strip a PNG to its picture data: OpenCV trusts the lengths in chunk headers."""
     parts, at = [PNG_START], len(PNG_START)
     while at < len(data):
         end = at + 12 + int.from_bytes(data[at : at + 4], "big")
         if end > len(data):
-            raise BadInputError(f"{name}: is corrupt, a part of it claims to be larger than all")
+            raise BadInputError(f"{name}: is corrupt, a chunk claims to be larger than the file")
         kind = data[at + 4 : at + 8]
         if kind in PICTURE_CHUNKS or (kind == b"IHDR" and len(parts) == 1):
             parts.append(data[at:end])
@@ -250,21 +250,21 @@ def _photo(values: NDArray[Any], metadata: Metadata) -> Photo:
     values = values[:, :, np.newaxis] if values.ndim == 2 else values
     channels = values.shape[2]
     grey = channels < 3
-    # Grey takes no more room as three channels than as one.
+    # a broadcast view: three channels take no more memory than one
     pixels = np.broadcast_to(values[:, :, :1], (*values.shape[:2], 3)) if grey else values[:, :, :3]
     alpha = values[:, :, -1].copy() if channels in (2, 4) else None
     return Photo(pixels, alpha, grey, metadata)
 
 
 def _turn(values: NDArray[Any], orientation: int) -> NDArray[Any]:
-    """Turn and mirror as EXIF says."""
+    """Rotate and mirror by the EXIF orientation."""
     quarters, mirrored = TURNS.get(orientation, (0, False))
     turned = np.rot90(values, quarters)
     return np.ascontiguousarray(turned[:, ::-1] if mirrored else turned)
 
 
 def _upright(exif: PillowImage.Exif) -> bytes | None:
-    """Keep what is said about the picture; how a TIFF file is laid out will be another matter."""
+    """Keep the metadata, without the tags of a TIFF's layout."""
     for tag in LAYOUT_TAGS & exif.keys():
         del exif[tag]
     if not exif:

@@ -1,4 +1,4 @@
-"""Write pictures as they were read: depth, transparency, metadata, colour profile."""
+"""Write pictures with their original depth, transparency, metadata and colour profile."""
 
 import io
 import zlib
@@ -32,10 +32,10 @@ LAYOUT_TAGS = {
     254, 255, 256, 257, 258, 259, 262, 266, 273, 277, 278, 279, 282, 283, 284, 296, 317, 320, 322,
     323, 324, 325, 338, 339, 34675,
 }  # fmt: skip
-"""Of a TIFF file: sizes, strips, compression, resolution and profile, which are written anew."""
+"""TIFF tags of sizes, strips, compression, resolution and profile, which are rewritten."""
 
 RESULT_SUFFIXES = {".gif": ".png"}
-"""Suffixes of formats that are read and not written: they hold no more than 256 colours."""
+"""Suffixes of formats that are read but not written: they have at most 256 colours."""
 
 WRITTEN_FORMATS = {
     suffix: kind for suffix, kind in PHOTO_FORMATS.items() if suffix not in RESULT_SUFFIXES
@@ -48,13 +48,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "HEIF": {"quality": 95, "enc_params": {"preset": "ultrafast"}},  # a fifth, as good
     "TIFF": {"compression": "tiff_lzw"},
 }
-"""For writing: what is restored should not be lost again."""
+"""Quality for lossy formats, high so that restored detail is kept."""
 
 
 def result_name(path: Path) -> str:
-    """Return the name that a picture's result has: its own, or one of a format that is written.
+    """Return the name of a picture's result, with the suffix of a writable format.
 
-    a.gif becomes a.png, and a.gif.png where a.png lies beside it.
+    a.gif becomes a.png, or a.gif.png if there is an a.png next to it.
     """
     suffix = RESULT_SUFFIXES.get(path.suffix.lower())
     if suffix is None:
@@ -64,7 +64,7 @@ def result_name(path: Path) -> str:
 
 
 def to_pillow(photo: Photo) -> PillowImage.Image:
-    """Return a picture as Pillow's, of 8 bits, with its metadata in `info`."""
+    """Convert a picture to an 8-bit Pillow image, with its metadata in `info`."""
     image = PillowImage.fromarray(_values(photo, deep=False, transparent=True))
     metadata = photo.metadata
     found = {"exif": metadata.exif, "icc_profile": metadata.icc, "dpi": metadata.dpi}
@@ -73,23 +73,25 @@ def to_pillow(photo: Photo) -> PillowImage.Image:
 
 
 def encode_photo(photo: Photo, suffix: str) -> bytes:
-    """Write a picture in the format that a file's suffix names.
+    """Encode a picture in the format of a suffix.
 
-    Depth and transparency are kept where the format has them: 16 bits become 8 except in PNG and
-    TIFF, and what is transparent lies on white in JPEG and BMP.
+    Depth and transparency are kept if the format supports them: 16 bits become 8 except in PNG and
+    TIFF, and transparent pixels are blended onto white in JPEG and BMP.
 
     Raises:
-        BadInputError: If there is no such format.
+        BadInputError: If the format is not supported.
     """
     if suffix.lower() not in WRITTEN_FORMATS:
-        raise BadInputError(f"'{suffix}' is none of {', '.join(sorted(WRITTEN_FORMATS))}")
+        raise BadInputError(
+            f"unsupported format '{suffix}', must be one of {', '.join(sorted(WRITTEN_FORMATS))}"
+        )
     kind = WRITTEN_FORMATS[suffix.lower()]
     values = _values(photo, deep=kind in DEEP, transparent=kind not in OPAQUE)
     if kind == "PNG":
         return _encode_png(values, photo.metadata)
     if kind == "TIFF" and values.dtype == np.uint16:
         return _encode_tiff(values, photo)
-    options = deepcopy(OPTIONS.get(kind, {}))  # pillow-heif changes what it is given
+    options = deepcopy(OPTIONS.get(kind, {}))  # pillow-heif modifies its input
     if kind == "HEIF":
         register_heif()
         if photo.metadata.nclx and not photo.metadata.icc:
@@ -105,9 +107,9 @@ def encode_photo(photo: Photo, suffix: str) -> bytes:
 
 
 def _values(photo: Photo, *, deep: bool, transparent: bool) -> NDArray[Any]:
-    """Put channels back together, as the format can hold them."""
+    """Combine the channels that the format supports."""
     colours, alpha = photo.pixels, photo.alpha
-    if photo.grey:  # comes back as three channels that are hardly different
+    if photo.grey:  # grey is restored as three nearly equal channels
         colours = np.rint(colours.mean(axis=2, keepdims=True, dtype=np.float32))
         colours = colours.astype(photo.pixels.dtype)
     if not deep:

@@ -1,17 +1,19 @@
-"""Restoration networks, one file each; they know nothing of training."""
+"""Restoration networks, one file each, independent of training."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from pydantic import ValidationError
 from torch import Tensor, nn
 
 from idemnet.errors import BadInputError
 from idemnet.models.dmphn import DMPHN
 from idemnet.models.idempotent import IdempotentNet
 from idemnet.models.mtrnn import MTRNN
+from idemnet.parameters.network import NetworkParameters
 
-MODELS: Mapping[str, type[nn.Module]] = {
+MODELS: Mapping[str, Callable[[Any], nn.Module]] = {
     "idempotent": IdempotentNet,
     "dmphn": DMPHN,
     "mtrnn": MTRNN,
@@ -19,14 +21,20 @@ MODELS: Mapping[str, type[nn.Module]] = {
 
 
 def build_network(name: str, arguments: Mapping[str, Any]) -> nn.Module:
-    """Build a network: one of MODELS, or one of somebody else's, `package.module:Class`.
+    """Build a network: one of MODELS, or an external one, `package.module:Class`.
 
     Raises:
-        BadInputError: If it is not found, is not a torch module, or takes other arguments.
+        BadInputError: If it is not found, not a torch module, or takes other arguments.
     """
-    network = MODELS.get(name) or _import_network(name)
     try:
-        return network(**arguments)
+        if name in MODELS:
+            groups = NetworkParameters.model_validate({name: arguments})
+            return MODELS[name](getattr(groups, name))
+        return _import_network(name)(**arguments)
+    except ValidationError as error:
+        [fault, *_] = error.errors()
+        place = ".".join(map(str, fault["loc"]))
+        raise BadInputError(f"{place} = {fault['input']!r}: {fault['msg']}") from error
     except TypeError as error:
         raise BadInputError(f"model = '{name}': {error}") from error
 
@@ -43,7 +51,7 @@ def _import_network(name: str) -> type[nn.Module]:
 
 
 def iterate(model: nn.Module, image: Tensor) -> list[Tensor]:
-    """Return the images after each iteration; a network that has none gives one."""
+    """Return the images after each iteration; just one for networks without iterations."""
     if hasattr(model, "iterate"):
         images: list[Tensor] = model.iterate(image)  # type: ignore[operator]
         return images
@@ -51,20 +59,20 @@ def iterate(model: nn.Module, image: Tensor) -> list[Tensor]:
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str) -> None:
-    """Put weights into a network.
+    """Load weights into a network.
 
     Raises:
-        BadInputError: If they are not exactly the network's.
+        BadInputError: If they do not fit the network exactly.
     """
     check_weights(model, weights, where)
     model.load_state_dict(dict(weights))
 
 
 def check_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str) -> None:
-    """See that weights are exactly the network's.
+    """Check that weights fit a network exactly.
 
     Raises:
-        BadInputError: If not; says which are missing, too much, or of another shape.
+        BadInputError: If not, naming those that are missing, unexpected or of another shape.
     """
     own = model.state_dict()
     faults = [f"{name} is missing" for name in own if name not in weights]

@@ -1,4 +1,4 @@
-"""Pieces that all networks are built of."""
+"""Building blocks shared by the networks."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,13 +6,13 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-# In place, here and where residuals are added: a large tensor that is allocated anew has to be
-# fetched from the system page by page, which took a quarter of the time of restoring 512x512.
+# In place, here and where residuals are added: page faults of newly allocated large tensors took a
+# quarter of the time of restoring 512x512.
 relu = partial(nn.ReLU, inplace=True)
 
 
 class ResidualBlock(nn.Module):
-    """Two convolutions whose result is added to what came in."""
+    """Two convolutions with a residual connection."""
 
     def __init__(self, channels: int, activation: Callable[[], nn.Module] = relu) -> None:
         super().__init__()
@@ -24,24 +24,24 @@ class ResidualBlock(nn.Module):
 
 
 class GatedBlock(nn.Module):
-    """A block that learns fast: products in place of activations, and channel attention.
+    """A block with gates instead of activations, and channel attention; learns fast.
 
     After Chen et al., "Simple Baselines for Image Restoration" (2022). Both halves start as the
     identity, because their scales start at zero. Images are (N, C, H, W); inside, channels come
-    last, so that 1x1 convolutions are matrices, which optimisers for matrices can take as such.
+    last, so that 1x1 convolutions are matrices, as matrix optimisers expect.
 
     Args:
-        channels: Of what comes in and goes out.
-        window: Side of the area whose mean the channel attention takes when it restores; in
-            training it takes the mean of the whole crop.
+        channels: Input and output channels.
+        cell: Side of the cells over which channel attention averages when restoring; in
+            training it averages over the whole crop.
     """
 
-    def __init__(self, channels: int, window: int) -> None:
+    def __init__(self, channels: int, cell: int) -> None:
         super().__init__()
         self.norm1, self.norm2 = nn.LayerNorm(channels), nn.LayerNorm(channels)
         self.expand1 = nn.Linear(channels, 2 * channels)
         self.depthwise = nn.Conv2d(2 * channels, 2 * channels, 3, padding=1, groups=2 * channels)
-        self.attention = ChannelAttention(channels, window)
+        self.attention = ChannelAttention(channels, cell)
         self.project1 = nn.Linear(channels, channels)
         self.expand2 = nn.Linear(channels, 2 * channels)
         self.project2 = nn.Linear(channels, channels)
@@ -59,15 +59,15 @@ class GatedBlock(nn.Module):
 
 
 class ChannelAttention(nn.Module):
-    """Factors for channels, from their means; images are (N, H, W, C).
+    """Channel attention from local means; images are (N, H, W, C).
 
-    The mean over a large picture is none that training has seen, and over a tile it is another
-    one: so restoring takes means of cells of half a window, and interpolates between them.
+    Training averages over a crop. The mean over a whole picture would be out of distribution, and
+    that over a tile different again, so restoring averages over square cells and interpolates.
     """
 
-    def __init__(self, channels: int, window: int) -> None:
+    def __init__(self, channels: int, cell: int) -> None:
         super().__init__()
-        self.cell = max(1, window // 2)
+        self.cell = cell
         self.weigh = nn.Linear(channels, channels)
 
     def forward(self, features: Tensor) -> Tensor:
@@ -83,16 +83,18 @@ class ChannelAttention(nn.Module):
 
 
 def _cells(size: int, cell: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Return two matrices: from pixels to means of cells, and linearly between these to pixels.
+    """Return two matrices: one averages pixels over cells, one interpolates cells to pixels.
 
-    Matrices, because pooling and interpolation depend on the size in ways that cannot be exported.
+    Matrices, because size-dependent pooling and interpolation cannot be exported. One extra, empty
+    cell: an exporter would treat a size of 1 as constant, and the program would reject pictures
+    with any other number of cells.
     """
     pixels = torch.arange(size, device=like.device)
-    cells = torch.arange((size + cell - 1) // cell, device=like.device)
+    cells = torch.arange((size + cell - 1) // cell + 1, device=like.device)
     inside = (pixels // cell == cells[:, None]).to(like.dtype)
-    place = ((pixels + 0.5) / cell - 0.5).clamp(cells[0], cells[-1])
+    place = ((pixels + 0.5) / cell - 0.5).clamp(cells[0], cells[-2])
     between = (1 - (place[:, None] - cells).abs()).clamp(min=0).to(like.dtype)
-    return inside / inside.sum(1, keepdim=True), between
+    return inside / inside.sum(1, keepdim=True).clamp(min=1), between
 
 
 def _gate(features: Tensor) -> Tensor:
@@ -102,7 +104,7 @@ def _gate(features: Tensor) -> Tensor:
 
 
 def shuffles(downscale: int) -> tuple[nn.Module, nn.Module]:
-    """Return what turns squares of so many pixels into channels, and what turns them back."""
+    """Return a pixel-unshuffle layer for squares of this side, and its inverse."""
     if downscale == 1:
         return nn.Identity(), nn.Identity()
     return nn.PixelUnshuffle(downscale), nn.PixelShuffle(downscale)
@@ -113,5 +115,5 @@ def conv(inputs: int, outputs: int, stride: int = 1) -> nn.Conv2d:
 
 
 def deconv(inputs: int, outputs: int) -> nn.ConvTranspose2d:
-    """Twice the height and width."""
+    """Return a deconvolution that doubles height and width."""
     return nn.ConvTranspose2d(inputs, outputs, 4, stride=2, padding=1)

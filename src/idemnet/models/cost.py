@@ -1,4 +1,4 @@
-"""What one restoration costs, counted from the layers that really run."""
+"""Cost of a restoration, counted from the layers that run."""
 
 from copy import deepcopy
 
@@ -8,9 +8,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 
 def count_macs(model: nn.Module, height: int, width: int) -> int:
-    """Count the multiply-accumulates of restoring one image; nothing is computed.
+    """Count the multiply-accumulates of restoring one image, without computing it.
 
-    Elementwise work (activations, additions) is not counted, as is usual.
+    Elementwise operations (activations, additions) are not counted, as usual.
     """
     shadow = deepcopy(model).to("meta")
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
@@ -19,5 +19,5 @@ def count_macs(model: nn.Module, height: int, width: int) -> int:
 
 
 def count_parameters(model: nn.Module) -> int:
-    """Count the numbers that training may change."""
+    """Count the trainable parameters."""
     return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)

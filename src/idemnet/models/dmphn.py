@@ -1,8 +1,8 @@
 """The deep multi-patch hierarchical network, DMPHN (Zhang et al., CVPR 2019), and its stacks.
 
-Every level has an encoder and a decoder of its own and cuts the image into a grid of patches. From
-the finest grid to the whole image, a level's residual is added to what the next one encodes, and
-its features to what the next one decodes.
+Every level has its own encoder and decoder and cuts the image into a grid of patches. From the
+finest grid to the whole image, a level's residual is added to the next level's input, and its
+features to the next level's features.
 """
 
 import math
@@ -14,15 +14,16 @@ from torch.utils.checkpoint import checkpoint
 
 from idemnet.models.blocks import ResidualBlock, conv, deconv, shuffles
 from idemnet.models.padding import crop, pad_to_multiple
+from idemnet.parameters.network import DMPHNParameters
 
 Grid = tuple[int, int]
 """Rows and columns of patches."""
 GRIDS: tuple[Grid, ...] = ((1, 1), (2, 1), (2, 2), (4, 2))
-"""Of levels 1 to 4; a stack of several has levels 1 to 3."""
+"""Grids of levels 1 to 4; stacks have levels 1 to 3."""
 
 
 class Encoder(nn.Sequential):
-    """Patch to features of a quarter of its height and width."""
+    """Maps a patch to features at a quarter of its height and width."""
 
     def __init__(self, image_channels: int, width: int) -> None:
         super().__init__(
@@ -33,7 +34,7 @@ class Encoder(nn.Sequential):
 
 
 class Decoder(nn.Sequential):
-    """Features to a patch; there are no skip connections."""
+    """Maps features to a patch, without skip connections."""
 
     def __init__(self, image_channels: int, width: int) -> None:
         super().__init__(
@@ -44,7 +45,7 @@ class Decoder(nn.Sequential):
 
 
 class Level(nn.Module):
-    """One level: encodes on its own grid of patches, decodes on the next coarser level's."""
+    """One level: encodes on its own grid of patches, decodes on that of the next coarser level."""
 
     def __init__(self, image_channels: int, width: int, grid: Grid, coarser: Grid) -> None:
         super().__init__()
@@ -53,7 +54,7 @@ class Level(nn.Module):
         self.decoder = Decoder(image_channels, width)
 
     def forward(self, image: Tensor, features: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """Add the image's features to those given; return what they decode to, and the sum."""
+        """Add the image's features to the given ones; return their decoded image and the sum."""
         encoded = sum(features, patchwise(self.encoder, image, self.grid))
         return patchwise(self.decoder, encoded, self.coarser), encoded
 
@@ -62,45 +63,27 @@ class DMPHN(nn.Module):
     """DMPHN 1-2-4-8 with 7,232,524 parameters; Stack(4)-DMPHN, of levels 1-2-4, with 21,697,572.
 
     Images are (N, 3, H, W) in [0, 1] of any size; results are not clamped. Inside they are centred,
-    and the last level gives the image itself, not a residual.
-
-    Args:
-        stack: One network of four levels, or as many networks of three levels in a row, each of
-            which restores the last one's image.
-        width: Channels at full resolution; twice and four times as many at half and a quarter.
-        downscale: Work on squares of this many pixels as one, with as many more image channels; 2
-            costs about a quarter, for machines without a GPU.
-        residual_scale: Not DMPHN's own, for small trainings: have level 1 give a residual to the
-            image, and multiply its last convolution's initial weights by this factor. Through a
-            decoder without skips an image is learnt slowly; so 0.01 starts near the identity.
-        checkpoint_iterations: In training, keep only what levels hand to each other and compute the
-            rest again when the gradient needs it.
+    and the last level returns the image itself, not a residual.
     """
 
-    def __init__(
-        self,
-        stack: int = 1,
-        width: int = 32,
-        *,
-        downscale: int = 1,
-        residual_scale: float | None = None,
-        checkpoint_iterations: bool = False,
-    ) -> None:
+    checkpoint_iterations = False
+    """In training, keep only activations between levels and recompute the rest in the backward
+    pass."""
+
+    def __init__(self, arguments: DMPHNParameters) -> None:
         super().__init__()
-        if min(stack, width, downscale) < 1:
-            raise ValueError("stack, width and downscale must be at least 1")
+        downscale, residual_scale = arguments.downscale, arguments.residual_scale
         self.downscale = downscale
         self.gives_residual = residual_scale is not None
-        self.checkpoint_iterations = checkpoint_iterations
         self.unshuffle, self.shuffle = shuffles(downscale)
-        grids = GRIDS[: count_levels(stack)]
+        grids = GRIDS[: count_levels(arguments.stack)]
         self.finest = grids[-1]
         self.stacks = nn.ModuleList(
             nn.ModuleList(
-                Level(3 * downscale**2, width, grid, coarser)
+                Level(3 * downscale**2, arguments.width, grid, coarser)
                 for grid, coarser in zip(grids, (grids[0], *grids), strict=False)
             )
-            for _ in range(stack)
+            for _ in range(arguments.stack)
         )
         self.apply(_initialise)
         if residual_scale is not None:
@@ -128,13 +111,13 @@ class DMPHN(nn.Module):
     def _restore(
         self, levels: nn.Module, image: Tensor, before: list[Tensor], first: list[Tensor]
     ) -> tuple[Tensor, list[Tensor]]:
-        """Go through one stack's levels, finest first.
+        """Run one stack's levels, finest first.
 
         Args:
-            levels: Of the stack, coarsest first.
-            image: What it restores.
-            before: The features of the stack before, level by level; none for the first stack.
-            first: The first stack's image, which joins the residual for level 1; none for itself.
+            levels: Levels of the stack, coarsest first.
+            image: Input image.
+            before: Features of the previous stack by level; None for the first stack.
+            first: Result of the first stack, added to the residual of level 1; None for itself.
         """
         kept: list[Tensor] = []
         output = torch.zeros_like(image)
@@ -154,16 +137,16 @@ class DMPHN(nn.Module):
 
 
 def count_levels(stack: int) -> int:
-    """Four levels alone (1-2-4-8), three in a stack of several (1-2-4)."""
+    """Return four levels for a single network (1-2-4-8), three in a stack (1-2-4)."""
     return 4 if stack == 1 else 3
 
 
 def patchwise(layers: Callable[[Tensor], Tensor], image: Tensor, grid: Grid) -> Tensor:
-    """Cut into a grid, put each patch through the layers as an image of its own, and join."""
+    """Apply layers to each patch of a grid separately, and join the results."""
     if grid == (1, 1):
         return layers(image)
     rows, columns = grid
-    # Not chunk, whose number of parts an export takes to depend on the size.
+    # Not chunk: for an exporter, its number of parts depends on the size.
     cut = [patch for row in image.tensor_split(rows, -2) for patch in row.tensor_split(columns, -1)]
     done = layers(torch.cat(cut)).tensor_split(rows * columns)
     joined = [torch.cat(done[at : at + columns], -1) for at in range(0, len(done), columns)]
@@ -185,7 +168,7 @@ DECODER_LAYERS = (
 
 
 def released_names(stack: int) -> dict[str, dict[str, str]]:
-    """Return for each released file which of its tensors is which of ours."""
+    """Return the mapping of tensor names from each released file to ours."""
     parts: Mapping[str, tuple[Sequence[str], nn.Module]] = {
         "encoder": (ENCODER_LAYERS, Encoder(1, 1)),
         "decoder": (DECODER_LAYERS, Decoder(1, 1)),
@@ -209,7 +192,7 @@ def _residual_blocks(channels: int) -> Iterator[ResidualBlock]:
 
 
 def _initialise(module: nn.Module) -> None:
-    """Start as DMPHN's authors do: half of He's normal weights, by outputs; zero biases."""
+    """Initialise as DMPHN's authors do: half of He's normal weights, by fan-out; zero biases."""
     if isinstance(module, nn.Conv2d | nn.ConvTranspose2d):
         fan_out = module.kernel_size[0] * module.kernel_size[1] * module.out_channels
         nn.init.normal_(module.weight, std=0.5 * math.sqrt(2 / fan_out))

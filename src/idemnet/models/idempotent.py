@@ -5,6 +5,7 @@ each of them. Iterations remember: the decoder's feature maps (eq. 4) and the la
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, NamedTuple
 
 import torch
@@ -13,15 +14,15 @@ from torch.utils.checkpoint import checkpoint
 
 from idemnet.models.blocks import GatedBlock, ResidualBlock, conv, deconv, relu, shuffles
 from idemnet.models.padding import crop, pad_to_multiple
+from idemnet.parameters.network import IdempotentParameters
 
 RecurrenceTap = Literal["residual", "upsample"]
-BlockKind = Literal["residual", "gated"]
 Block = Callable[[int, int], nn.Module]
-"""Builds a block for so many channels at a level: 1, 2 or 3 (full, half, a quarter resolution)."""
+"""Builds a block for a number of channels at level 1, 2 or 3 (full, half, quarter resolution)."""
 
 
 class Memory(NamedTuple):
-    """What an iteration leaves to the next one."""
+    """State that an iteration passes to the next."""
 
     features1: Tensor
     """F1 of eq. 4, at the network's full resolution."""
@@ -32,7 +33,7 @@ class Memory(NamedTuple):
 
 
 class Encoder(nn.Module):
-    """Image to latent code; the feature maps of the last iteration join before each halving."""
+    """Maps an image to a latent code, with the last iteration's feature maps."""
 
     def __init__(
         self, image_channels: int, width: int, block: Block, *, feature_recurrence: bool
@@ -57,13 +58,13 @@ class Encoder(nn.Module):
     def _recall(self, features: Tensor, remembered: Tensor | None) -> Tensor:
         if not self.feature_recurrence:
             return features
-        # The first iteration has nothing to remember: its own features stand in, which have the
+        # The first iteration has no memory and uses its own features instead, which have the
         # scale that the convolution will see later; zeros would not.
         return torch.cat([features, features if remembered is None else remembered], 1)
 
 
 class ConvGRU(nn.Module):
-    """Latent code recurrence (eq. 5): what to keep of the codes of earlier iterations."""
+    """Latent code recurrence (eq. 5): a convolutional GRU over the codes of iterations."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -78,11 +79,11 @@ class ConvGRU(nn.Module):
 
 
 class CodeRecurrence(nn.Module):
-    """A convolution into the space of codes, then the ConvGRU, which starts from zeros."""
+    """A convolution, then the ConvGRU, which starts from zeros."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        # Not in the paper's text, but needed for its count of parameters.
+        # Not in the paper's text, but required by its parameter count.
         self.project = nn.Sequential(conv(channels, channels), relu())
         self.gru = ConvGRU(channels)
 
@@ -93,7 +94,7 @@ class CodeRecurrence(nn.Module):
 
 
 class FusingBlock(nn.Module):
-    """Skip connection: the encoder's features are concatenated, mixed, and added."""
+    """Skip connection: concatenates the encoder's features, mixes, and adds them."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -107,7 +108,7 @@ class FusingBlock(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Latent code to residual image, and the feature maps for the next iteration."""
+    """Maps a latent code to a residual image, and feature maps for the next iteration."""
 
     def __init__(
         self, image_channels: int, width: int, block: Block, recurrence_tap: RecurrenceTap
@@ -124,7 +125,7 @@ class Decoder(nn.Module):
         self.to_image = conv(width, image_channels)
 
     def forward(self, features1: Tensor, features2: Tensor, code: Tensor) -> tuple[Tensor, Memory]:
-        """Decode what the encoder gave; return the residual image and what to remember."""
+        """Decode the encoder's output; return the residual image and the feature maps to keep."""
         upsampled2 = self.up2(self.level3(code))
         decoded2 = self.level2(self.fuse2(upsampled2, features2))
         upsampled1 = self.up1(decoded2)
@@ -138,59 +139,35 @@ class Decoder(nn.Module):
 class IdempotentNet(nn.Module):
     """The paper's network: 3,117,411 parameters with its settings, which are the defaults.
 
-    Images are (N, 3, H, W) in [0, 1] of any size; results are not clamped. Nothing is remembered
-    from one call to the next, and the images of a batch do not see each other.
-
-    Args:
-        width: Channels at full resolution; twice and four times as many at half and a quarter.
-        iterations: How often the shared unit adds its residual in one restoration.
-        feature_recurrence: Give the decoder's feature maps to the next iteration (eq. 4).
-        code_recurrence: Remember the latent codes of earlier iterations (eq. 5).
-        recurrence_tap: Where these feature maps are taken: behind the last residual block of each
-            decoder level, as the paper's text says, or at the upsampling layer before it.
-        downscale: Work on squares of this many pixels as one, with as many more image channels;
-            2 costs about a quarter, for machines without a GPU.
-        block: What each level is built of: the paper's residual blocks, or gated ones, which learn
-            more in the same time.
-        attention_window: Pixels of the image over which gated blocks take means when they restore;
-            the side of the crops that they are trained on.
-        residual_scale: Factor on the last convolution's initial weights; 0.01 starts near the
-            identity, from where small networks learn more steadily.
-        checkpoint_iterations: In training, keep only the images and memories between iterations
-            and compute the rest again when the gradient needs it.
+    Images are (N, 3, H, W) in [0, 1] of any size; results are not clamped. Calls keep
+    no state, and the images of a batch are independent.
     """
 
-    def __init__(
-        self,
-        width: int = 32,
-        iterations: int = 6,
-        *,
-        feature_recurrence: bool = True,
-        code_recurrence: bool = True,
-        recurrence_tap: RecurrenceTap = "residual",
-        downscale: int = 1,
-        block: BlockKind = "residual",
-        attention_window: int = 128,
-        residual_scale: float = 1.0,
-        checkpoint_iterations: bool = False,
-    ) -> None:
+    restores_in_bfloat16 = True
+    """Only residuals are computed in bfloat16 and added to the image in float32: PSNR stays within
+    0.001 dB (benchmarks/bfloat16.py)."""
+    checkpoint_iterations = False
+    """In training, keep only images and memories between iterations and recompute the rest in the
+    backward pass."""
+
+    def __init__(self, arguments: IdempotentParameters) -> None:
         super().__init__()
-        if min(width, iterations, downscale) < 1:
-            raise ValueError("width, iterations and downscale must be at least 1")
-        if recurrence_tap not in ("residual", "upsample"):
-            raise ValueError(f"recurrence_tap is '{recurrence_tap}', not 'residual' or 'upsample'")
-        self.iterations = iterations
+        downscale, width = arguments.downscale, arguments.width
+        self.iterations = arguments.iterations
         self.downscale = downscale
-        self.checkpoint_iterations = checkpoint_iterations
         self.unshuffle, self.shuffle = shuffles(downscale)
         channels = 3 * downscale**2
-        build = _block_builder(block, attention_window // downscale)
-        self.encoder = Encoder(channels, width, build, feature_recurrence=feature_recurrence)
-        self.recurrence = CodeRecurrence(4 * width) if code_recurrence else None
-        self.decoder = Decoder(channels, width, build, recurrence_tap)
+        cell = max(1, arguments.attention_window // (8 * downscale))
+        self.attention_cell = 4 * downscale * cell if arguments.block == "gated" else 1
+        """Side of the attention cells in image pixels; 1 without attention."""
+        build = _block_builder(arguments.block, cell)
+        remember = arguments.feature_recurrence
+        self.encoder = Encoder(channels, width, build, feature_recurrence=remember)
+        self.recurrence = CodeRecurrence(4 * width) if arguments.code_recurrence else None
+        self.decoder = Decoder(channels, width, build, arguments.recurrence_tap)
         self.apply(_initialise)
         with torch.no_grad():
-            self.decoder.to_image.weight.mul_(residual_scale)
+            self.decoder.to_image.weight.mul_(arguments.residual_scale)
 
     def forward(self, image: Tensor) -> Tensor:
         """Restore images."""
@@ -200,39 +177,39 @@ class IdempotentNet(nn.Module):
         """Return the images after each iteration; the last one is the restored image."""
         height, width = image.shape[-2:]
         current = self.unshuffle(pad_to_multiple(image, 4 * self.downscale))
-        memory: Memory | None = None
+        memories: list[Memory | None] = [None]  # popped: nothing else holds what a step lets go of
+        step: Callable[[Tensor, Memory | None], tuple[Tensor, Memory]] = self._step
+        if self.checkpoint_iterations and torch.is_grad_enabled():
+            step = partial(checkpoint, step, use_reentrant=False, preserve_rng_state=False)
         images = []
         for _ in range(self.iterations):
-            if self.checkpoint_iterations and torch.is_grad_enabled():
-                current, memory = checkpoint(
-                    self._step, current, memory, use_reentrant=False, preserve_rng_state=False
-                )
-            else:
-                current, memory = self._step(current, memory)
+            current, memory = step(current, memories.pop())
+            memories.append(memory)
+            del memory
             images.append(crop(self.shuffle(current), height, width))
         return images
 
     def _step(self, image: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-        """One iteration (eq. 6): the new image and the new memory."""
+        """Run one iteration (eq. 6); return the new image and memory."""
         features1, features2, code = self.encoder(image - 0.5, memory)
         if self.recurrence is not None:
             code = self.recurrence(code, memory)
+        del memory  # the decoder needs most room, and none of it
         residual, memory = self.decoder(features1, features2, code)
         return image + residual, memory
 
 
-def _block_builder(kind: BlockKind, window: int) -> Block:
+def _block_builder(kind: Literal["residual", "gated"], cell: int) -> Block:
+    """Return a block builder; `cell` is the side of an attention cell at level 3."""
     if kind == "residual":
         return lambda channels, _: ResidualBlock(channels)
-    if kind == "gated":
-        return lambda channels, level: GatedBlock(channels, window >> (level - 1))
-    raise ValueError(f"block is '{kind}', not 'residual' or 'gated'")
+    return lambda channels, level: GatedBlock(channels, cell << (3 - level))
 
 
 def _initialise(module: nn.Module) -> None:
-    """Xavier's weights and zero biases; the GRU's two gates are two layers, drawn one by one.
+    """Use Xavier weights and zero biases; the GRU's two gates are initialised separately.
 
-    Gated blocks keep torch's own: of a depthwise convolution, Xavier's would be next to nothing.
+    Gated blocks keep torch's defaults: Xavier would make depthwise convolutions almost zero.
     """
     if isinstance(module, ConvGRU):
         for gate in module.gates.weight.data.chunk(2):

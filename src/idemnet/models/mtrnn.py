@@ -1,8 +1,8 @@
 """The multi-temporal recurrent network, MT-RNN (Park et al., ECCV 2020).
 
-One encoder-decoder, its weights shared by all iterations, sees the degraded image beside the last
-estimate. Its residual is always added to the degraded image itself, never to the estimate, so that
-iterations do not pile up each other's errors; they remember two feature maps of the decoder.
+One encoder-decoder, its weights shared by all iterations, takes the degraded image and the last
+estimate. Its residual is always added to the degraded image, never to the estimate, so that errors
+do not accumulate; iterations pass on two feature maps of the decoder.
 """
 
 from functools import partial
@@ -14,15 +14,16 @@ from torch.utils.checkpoint import checkpoint
 
 from idemnet.models.blocks import ResidualBlock, conv, deconv, shuffles
 from idemnet.models.padding import crop, pad_to_multiple
+from idemnet.parameters.network import MTRNNParameters
 
 MEAN = (0.4488, 0.4371, 0.4040)
-"""Of red, green and blue, as MT-RNN subtracts it; its images are in 0-255."""
+"""Mean of red, green and blue that MT-RNN subtracts, for images in 0-255."""
 
 leaky = partial(nn.LeakyReLU, 0.1, inplace=True)
 
 
 class Memory(NamedTuple):
-    """What an iteration leaves to the next one."""
+    """State that an iteration passes to the next."""
 
     features1: Tensor
     """At half resolution."""
@@ -33,40 +34,22 @@ class Memory(NamedTuple):
 class MTRNN(nn.Module):
     """MT-RNN: 2,635,523 parameters with its authors' settings, which are the defaults.
 
-    Images are (N, 3, H, W) in [0, 1] of any size; results are not clamped. Nothing is remembered
-    from one call to the next, and the images of a batch do not see each other.
-
-    Args:
-        width: Channels at full resolution; twice and four times as many at half and a quarter.
-        iterations: How often the shared unit improves the estimate in one restoration.
-        downscale: Work on squares of this many pixels as one, with as many more image channels; 2
-            costs about a quarter, for machines without a GPU.
-        residual_scale: Factor on the last convolution's initial weights and bias; 0.01 starts near
-            the identity, from where small networks learn more steadily.
-        checkpoint_iterations: In training, keep only the images and memories between iterations
-            and compute the rest again when the gradient needs it.
+    Images are (N, 3, H, W) in [0, 1] of any size; results are not clamped. Calls keep
+    no state, and the images of a batch are independent.
     """
 
     mean: Tensor
+    checkpoint_iterations = False
+    """In training, keep only images and memories between iterations and recompute the rest in the
+    backward pass."""
 
-    def __init__(
-        self,
-        width: int = 32,
-        iterations: int = 6,
-        *,
-        downscale: int = 1,
-        residual_scale: float = 1.0,
-        checkpoint_iterations: bool = False,
-    ) -> None:
+    def __init__(self, arguments: MTRNNParameters) -> None:
         super().__init__()
-        if min(width, iterations, downscale) < 1:
-            raise ValueError("width, iterations and downscale must be at least 1")
-        self.iterations = iterations
-        self.downscale = downscale
-        self.checkpoint_iterations = checkpoint_iterations
+        self.iterations = arguments.iterations
+        self.downscale = arguments.downscale
         self.register_buffer("mean", torch.tensor(MEAN).view(3, 1, 1), persistent=False)
-        self.unshuffle, self.shuffle = shuffles(downscale)
-        channels, w = 3 * downscale**2, width
+        self.unshuffle, self.shuffle = shuffles(self.downscale)
+        channels, w = 3 * self.downscale**2, arguments.width
 
         self.encode1 = nn.Sequential(conv(2 * channels, w), _residual_blocks(w))
         self.down1 = nn.Sequential(conv(w, 2 * w, stride=2), leaky())
@@ -86,7 +69,7 @@ class MTRNN(nn.Module):
         self.to_image = conv(w, channels)
         with torch.no_grad():
             for tensor in self.to_image.parameters():
-                tensor.mul_(residual_scale)
+                tensor.mul_(arguments.residual_scale)
 
     def forward(self, image: Tensor) -> Tensor:
         """Restore images."""
@@ -114,10 +97,10 @@ class MTRNN(nn.Module):
     def _step(
         self, degraded: Tensor, estimate: Tensor, memory: Memory | None
     ) -> tuple[Tensor, Memory]:
-        """One iteration: the residual to the degraded image, and the new memory."""
+        """Run one iteration; return the residual to the degraded image and the new memory."""
         encoded1 = self.encode1(torch.cat([degraded, estimate], 1))
-        # The first iteration has nothing to remember: as with its authors, what the feature maps
-        # are joined to stands in for them.
+        # The first iteration has no memory: as in the authors' code, the tensor that feature maps
+        # are concatenated with replaces them.
         halved = self.down1(encoded1)
         recalled = halved if memory is None else memory.features1
         encoded2 = self.encode2(self.recall1(torch.cat([halved, recalled], 1)))

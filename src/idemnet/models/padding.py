@@ -1,7 +1,7 @@
-"""Images of any size for networks that halve them: padded first, cropped back at the end.
+"""Pad images for networks that downsample, and crop the results.
 
-Rows and columns are picked by number, without a branch or a view that depends on the size: so an
-exported program takes images of any size, whether it had to be padded in the export or not.
+Rows and columns are selected by index, without size-dependent branches or views, so that exported
+programs accept images of any size.
 """
 
 import torch
@@ -9,14 +9,14 @@ from torch import Tensor
 
 
 def pad_to_multiple(image: Tensor, height: int, width: int | None = None) -> Tensor:
-    """Extend an image to the right and below by its reflection.
+    """Pad an image by reflection on the right and bottom.
 
-    Where the image is smaller than what is missing, its first row or column is repeated on.
+    If the image is smaller than the padding, its first row or column is repeated.
 
     Args:
         image: (..., H, W).
-        height: What the padded height divides by.
-        width: What the padded width divides by; the same if not given.
+        height: The padded height is a multiple of this.
+        width: The padded width is a multiple of this; by default as `height`.
     """
     for axis, multiple in ((-2, height), (-1, width or height)):
         size = image.shape[axis]
@@ -28,6 +28,6 @@ def pad_to_multiple(image: Tensor, height: int, width: int | None = None) -> Ten
 
 
 def crop(image: Tensor, height: int, width: int) -> Tensor:
-    """Keep the upper left part of an image."""
+    """Return the top left part of an image."""
     rows, columns = (torch.arange(size, device=image.device) for size in (height, width))
     return image.index_select(-2, rows).index_select(-1, columns)

@@ -13,16 +13,16 @@ class CropParameters(Parameters):
     size: Annotated[int, Field(ge=8, le=4096)] = 128
     """Side of a patch, in pixels; training cuts its random crops out of it."""
     stride: Annotated[int, Field(ge=1, le=4096)] = 64
-    """From one patch to the next; the last one in a row or column ends at the image's edge."""
+    """Pixels from one patch to the next; the last one in a row or column ends at the edge."""
     min_contrast: Annotated[float, Field(ge=0, lt=128)] = 0.0
-    """Patches whose clean grey values (0-255) deviate less than this are left out of the index."""
+    """Patches whose clean grey values (0-255) have a lower standard deviation are left out."""
     validation_fraction: Annotated[float, Field(ge=0, le=0.5)] = 0.1
-    """Share of the training sequences held out, where the data has no validation split itself."""
+    """Share of the training sequences to hold out, if the data has no validation split."""
     validation_sequences: tuple[str, ...] = ()
     """Names of the training sequences to hold out, instead of a share of them."""
 
     @model_validator(mode="after")
-    def _patches_leave_no_gap(self) -> Self:
+    def _check_stride(self) -> Self:
         if self.stride > self.size:
             raise ValueError(f"stride {self.stride} must not exceed size {self.size}")
         return self

@@ -12,17 +12,18 @@ from idemnet.parameters.base import Parameters
 
 
 class TilingParameters(Parameters):
-    """How pictures that are too large to be restored at once are cut up."""
+    """How large pictures are cut into tiles."""
 
     tile: Annotated[int, Field(ge=64, le=32768)] = 512
-    """Images of more pixels than a square of this side are restored in tiles of at most as many.
-    With this, most arrays of the paper's network are small enough to be kept (machine.TILES)."""
+    """Images with more pixels than a square of this side are restored in tiles of at most that
+    many; tiles too small for the overlap are enlarged. With 512, many arrays of the paper's network
+    are small enough for malloc to keep (idemnet.system.resources.TILES)."""
     tile_overlap: Annotated[int, Field(ge=0, le=1024)] | None = None
-    """Pixels that neighbouring tiles share. `null`: as many as the network needs, which is measured
-    when it first has to restore in tiles (idemnet.inference.receptive_field)."""
+    """Overlap of neighbouring tiles in pixels. `null`: from the network's receptive field, which is
+    measured before the first tile (idemnet.inference.receptive_field)."""
 
     @model_validator(mode="after")
-    def _tiles_get_on(self) -> Self:
+    def _check_overlap(self) -> Self:
         if self.tile_overlap is not None and self.tile_overlap >= self.tile:
             raise ValueError(f"tile_overlap = {self.tile_overlap} must be below tile = {self.tile}")
         return self
@@ -32,7 +33,7 @@ class RestoreParameters(TilingParameters):
     """How pictures from the inbox are restored."""
 
     passes: Annotated[int, Field(ge=1, le=100)] = 1
-    """Restorations one after the other."""
+    """Number of restorations, each of the previous result."""
     memory: ByteSize | None = None
-    """What the process may take, as `2GB`: tiles become as small as needed. `null`: not limited."""
+    """Memory limit, such as `2GB`: tiles become as small as needed. `null`: no limit."""
     device: Literal["auto", "cuda", "mps", "cpu"] = "auto"

@@ -1,12 +1,16 @@
 """Parameters of download: where raw data comes from."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from idemnet.parameters.base import Parameters
 
 Pixels = Annotated[int, Field(ge=1, le=32768)]
+
+Kind = Literal["builtin", "archive", "folder", "videos"]
+
+FolderName = Annotated[str, Field(pattern=r"^\w[\w-]*$")]
 
 
 class SceneParameters(Parameters):
@@ -34,15 +38,18 @@ class ArchiveParameters(Parameters):
     """A data set that is published as one zip file."""
 
     addresses: tuple[str, ...] = ()
-    """Tried in order: https:// or http:// addresses, or the path of a zip that is already here."""
+    """Tried in order: https:// or http://, hf://datasets/OWNER/NAME/PATH[@REVISION] on the Hugging
+    Face Hub, or the path of a zip that is already here."""
+    folder: str = Field("data/01_raw/archives", exclude=True)
+    """Where downloaded archives are kept; relative to the project."""
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
-    """Of the zip file. Where its publisher gives none, ours is recorded at the first download."""
+    """Of the zip file. If null, the Hub's counts; elsewhere the first download's is recorded."""
     retries: Annotated[int, Field(ge=0, le=20)] = 4
     """How often a broken transfer is taken up again, for each address."""
     timeout: Annotated[float, Field(gt=0, le=600)] = 30.0
     """Seconds without a byte after which a transfer counts as broken."""
     unpacked_gigabytes: Annotated[float, Field(gt=0)] = 100.0
-    """An archive that would unpack to more is refused."""
+    """An archive that would unpack to more is rejected."""
 
 
 class FolderParameters(Parameters):
@@ -71,11 +78,9 @@ class StructureParameters(Parameters):
     width: Pixels | None = None
 
 
-class SourceParameters(Parameters):
-    """Where a task's raw data comes from."""
+class OneSourceParameters(Parameters):
+    """Everything that one data set can come from."""
 
-    kind: Literal["builtin", "archive", "folder", "videos"] = "builtin"
-    """Which of the groups below is used."""
     layout: Literal["frames", "gopro", "reside", "flat"] = "frames"
     """Of an archive or folder. `frames`: SPLIT/SEQUENCE/*.png, filmed frames; `gopro`:
     SPLIT/SEQUENCE/{blur,blur_gamma,sharp}/*.png; `reside`: [SPLIT/]{hazy,clear}/*, many
@@ -85,3 +90,33 @@ class SourceParameters(Parameters):
     folder: FolderParameters = FolderParameters()
     videos: VideosParameters = VideosParameters()
     expected: StructureParameters = StructureParameters()
+
+
+class MixedSourceParameters(OneSourceParameters):
+    """One of several data sets that are trained on together."""
+
+    kind: Kind = "builtin"
+    """Which of the groups is used."""
+    weight: Annotated[float, Field(gt=0)] = 1.0
+    """Its share of the training patches, against the weights of the others."""
+    synthesize: dict[str, Any] = {}
+    """What of the task's `synthesize` is set differently for it."""
+    crop: dict[str, Any] = {}
+    """What of the task's `crop` is set differently for it; all patches have the same size."""
+
+
+class SourceParameters(OneSourceParameters):
+    """Where a task's raw data comes from."""
+
+    name: str = ""
+    """What reports call the data set; empty: as its folder (globals.yml)."""
+    kind: Kind | Literal["mix"] = "builtin"
+    """Which of the groups is used; `mix`: several data sets, side by side."""
+    mix: dict[FolderName, MixedSourceParameters] = {}
+    """By name, which is that of its folder, and in reports."""
+
+    @model_validator(mode="after")
+    def _a_mix_has_parts(self) -> Self:
+        if self.kind == "mix" and not self.mix:
+            raise ValueError("kind is 'mix', so mix must name the sources")
+        return self

@@ -1,107 +1,60 @@
-"""Parameters of the studies: their cells, and what is trained for them."""
+"""Sizes of the studies; the studies themselves are in idemnet.studies."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, PositiveInt
 
 from idemnet.parameters.base import Parameters
-from idemnet.parameters.evaluate import EvaluateParameters
-from idemnet.parameters.train import TrainParameters
-
-STUDIES: Mapping[str, str] = dict.fromkeys(
-    (
-        "gopro",
-        "realblur",
-        "levels",
-        "ablation",
-        "constraint",
-        "longer",
-        "repeat",
-        "iterations",
-        "noise",
-        "thermal",
-        "speed",
-    ),
-    "deblur",
-) | {"dehaze": "dehaze", "derain": "derain"}
-"""The task of each study, by name."""
 
 Changes = dict[str, Any] | None
-"""What is set differently, nested as in the group it changes; `null`, in an environment that takes
-back what another says: nothing."""
+"""Changes, nested as in the group that they change; `null` removes the changes of another
+environment."""
 
 
 class CellParameters(Parameters):
-    """One network: how it is trained, and on what it is tried."""
+    """A cell, in every study that has it."""
 
-    label: str = Field(min_length=1)
-    """What tables call it."""
     train: Changes = None
-    """What differs from its task's training."""
+    """Changes to its training."""
     weights: str | None = None
-    """Path of a weights.safetensors, its card beside it, taken instead of a training."""
-    single_channel: bool = False
-    """Try it on the brightness alone, as of a thermal camera."""
-    after: str | None = None
-    """Another cell: this one restores what that one has restored."""
+    """Path of a weights.safetensors, with its card, to use instead of training."""
 
 
-class CellsParameters(Parameters):
-    """One study."""
+class SizeParameters(Parameters):
+    """Size of one study."""
 
-    cells: tuple[str, ...] = Field(min_length=1)
-    """Names of cells, in the order of the table."""
+    cells: tuple[str, ...] | None = Field(None, min_length=1)
+    """Cells to run; all if not given."""
     train: Changes = None
-    """What differs in all of them from their task's training."""
+    """Changes to the task's training, for all cells."""
     evaluate: Changes = None
-    """What differs from their task's evaluation."""
-    sequences_apart: bool = False
-    """Score every sequence of the test split by itself; of several test sets, each is one."""
+    """Changes to the task's evaluation."""
+    sequences_apart: bool | None = None
+    """Whether to score every test sequence separately; by default as the study defines."""
 
 
 class StudyParameters(Parameters):
-    """All studies, and the cells that they share."""
+    """All studies."""
 
     seeds: PositiveInt = 1
-    """Trainings of every cell, with seeds 0, 1, ...; results are their mean and spread."""
+    """Number of trainings of every cell, with seeds 0, 1, ...; results are mean and spread."""
     train: Changes = None
-    """What differs in every training from its task's."""
+    """Changes to every training."""
     evaluate: Changes = None
-    """What differs in every evaluation from its task's."""
-    cells: dict[str, CellParameters]
-    studies: dict[str, CellsParameters]
+    """Changes to every evaluation."""
+    cells: dict[str, CellParameters] = {}
+    studies: dict[str, SizeParameters] = {}
 
-    @model_validator(mode="after")
-    def _cells_are_there(self) -> Self:
-        if self.studies.keys() != STUDIES.keys():
-            raise ValueError(f"studies must be {', '.join(STUDIES)}")
-        for name, study in self.studies.items():
-            missing = [cell for cell in study.cells if cell not in self.cells]
-            if missing:
-                raise ValueError(f"studies.{name}: there is no cell '{missing[0]}'")
-        for name, cell in self.cells.items():
-            if cell.after is not None and cell.after not in self.cells:
-                raise ValueError(f"cells.{name}.after: there is no cell '{cell.after}'")
-        return self
+    def of(self, study: str) -> SizeParameters:
+        return self.studies.get(study, SizeParameters())
 
-    def training(self, study: str, cell: str, seed: int, task: TrainParameters) -> TrainParameters:
-        """Return a cell's training: its task's, with what the studies, this one and it change."""
-        settings = {**task.model_dump(mode="json"), "network": task.network.model_dump(mode="json")}
-        for changes in (self.train, self.studies[study].train, self.cells[cell].train):
-            settings = merge(settings, changes)
-        return TrainParameters.model_validate({**settings, "seed": seed})
-
-    def evaluation(self, study: str, task: EvaluateParameters) -> EvaluateParameters:
-        """Return the evaluation of a study's cells."""
-        settings = task.model_dump(mode="json")
-        for changes in (self.evaluate, self.studies[study].evaluate):
-            settings = merge(settings, changes)
-        return EvaluateParameters.model_validate(settings)
+    def of_cell(self, cell: str) -> CellParameters:
+        return self.cells.get(cell, CellParameters())
 
 
 def merge(settings: Mapping[str, Any], changes: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Lay changes over settings, group by group."""
+    """Merge changes into settings, group by group."""
     merged = dict(settings)
     for key, value in (changes or {}).items():
         both_groups = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)

@@ -14,20 +14,8 @@ from idemnet.imaging.image import Split
 from idemnet.parameters.crop import CropParameters
 from idemnet.steps import versions
 from idemnet.steps.data import Pair, Pairs, PatchBlock, PatchRow
-from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.steps.plan import Plan, step
 from idemnet.storage.executor import Job
-
-
-def crop(pairs: Pairs, parameters: CropParameters) -> Recipe:
-    """Cut training and validation pairs into patches; test pairs stay whole.
-
-    Raises:
-        BadInputError: If an image is smaller than a patch, or nothing is left to train on.
-    """
-    return Recipe(
-        fingerprint("crop", versions.CROP, parameters, pairs.fingerprint),
-        partial(_plan, pairs.pairs, parameters),
-    )
 
 
 def hold_out(pairs: Sequence[Pair], parameters: CropParameters) -> set[str]:
@@ -63,16 +51,22 @@ def _digest(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def _plan(pairs: Sequence[Pair], parameters: CropParameters) -> Plan:
-    held_out = hold_out(pairs, parameters)
-    small = [pair for pair in pairs if min(pair.height, pair.width) < parameters.size]
+@step("crop", versions.CROP)
+def crop(pairs: Pairs, parameters: CropParameters) -> Plan:
+    """Cut training and validation pairs into patches; test pairs stay whole.
+
+    Raises:
+        BadInputError: If an image is smaller than a patch, or nothing is left to train on.
+    """
+    held_out = hold_out(pairs.pairs, parameters)
+    small = [pair for pair in pairs.pairs if min(pair.height, pair.width) < parameters.size]
     if small:
         raise BadInputError(
             f"size = {parameters.size} must fit into every image, but {len(small)} are smaller, "
             f"{small[0].degraded.name} first ({small[0].width}x{small[0].height})"
         )
     by_split: dict[Split, list[Pair]] = {"train": [], "validation": []}
-    for pair in pairs:
+    for pair in pairs.pairs:
         if pair.split != "test":
             by_split["validation" if pair.sequence in held_out else pair.split].append(pair)
     if not by_split["train"]:

@@ -1,40 +1,68 @@
 """download: raw data from where the parameters say."""
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from idemnet.errors import BadInputError
+from idemnet.fetch.sources import SourcesOnDisk
 from idemnet.imaging.image import LazyImage, Split
 from idemnet.imaging.scenes import render_depth, render_frames
-from idemnet.parameters.source import SceneParameters, SourceParameters
+from idemnet.parameters.source import MixedSourceParameters, SceneParameters, SourceParameters
 from idemnet.steps import versions
+from idemnet.steps.mix import Mix, Part
 from idemnet.steps.plan import Plan, Recipe, fingerprint
-from idemnet.steps.services import Sources
 from idemnet.storage.executor import Job
 
 
-def download(source: SourceParameters, sources: Sources) -> Recipe:
+def download(source: SourceParameters) -> Recipe | Mix[Recipe]:
     """Choose by kind where the raw data comes from; nothing is fetched or rendered yet.
 
     Raises:
         BadInputError: If the parameters do not say where, or nothing usable is there.
     """
-    _check_says_where(source)
+    if source.kind != "mix":
+        recipe = _download_one(source, "source")
+        return _with_name(recipe, source.name) if source.name else recipe
+    parts = {
+        name: Part(
+            _download_one(one, f"source.mix.{name}"),
+            one.weight,
+            {"synthesize": one.synthesize, "crop": one.crop},
+        )
+        for name, one in sorted(source.mix.items())  # --params changes the order in YAML
+    }
+    return Mix(source.name or " + ".join(parts), parts)
+
+
+def _download_one(source: SourceParameters | MixedSourceParameters, key: str) -> Recipe:
+    _check_says_where(source, key)
+    sources = SourcesOnDisk(source.archive.folder)
     match source.kind:
-        case "builtin":
-            return render_scenes(source.builtin, sources)
         case "archive":
             return sources.archive(source)
         case "folder":
             return sources.folder(source)
         case "videos":
             return sources.videos(source)
+        case _:
+            return render_scenes(source.builtin, sources)
 
 
-def _check_says_where(source: SourceParameters) -> None:
+def _with_name(recipe: Recipe, name: str) -> Recipe:
+    """Let the manifest say what reports call the data set."""
+
+    def plan() -> Plan:
+        found = recipe.plan()
+        return replace(found, about={**found.about, "dataset": name})
+
+    return Recipe(fingerprint("name", versions.FETCH, recipe.fingerprint, name), plan)
+
+
+def _check_says_where(source: SourceParameters | MixedSourceParameters, where: str) -> None:
     """Refuse an empty place, only now: whoever works on another task need not have this data."""
     places = {
         "archive": ("addresses", source.archive.addresses),
@@ -44,12 +72,12 @@ def _check_says_where(source: SourceParameters) -> None:
     key, place = places.get(source.kind, ("", "built in"))
     if not place:
         raise BadInputError(
-            f"source.kind is '{source.kind}', so source.{source.kind}.{key} must say where the "
+            f"{where}.kind is '{source.kind}', so {where}.{source.kind}.{key} must say where the "
             "data is: in sources.yml, or by --params"
         )
 
 
-def render_scenes(scene: SceneParameters, sources: Sources) -> Recipe:
+def render_scenes(scene: SceneParameters, sources: SourcesOnDisk) -> Recipe:
     """Render our own sequences, one job each, with a depth map for each."""
     further, identity = sources.further_photographs(scene.photographs)
     splits: dict[Split, int] = {

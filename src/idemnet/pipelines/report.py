@@ -1,13 +1,14 @@
-"""report: a page, figures and tables; and the run's figures in MLflow."""
+"""report: a page, plots and tables."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from idemnet.inference.weights import TrainedModel
 from idemnet.steps import versions
-from idemnet.steps.data import Evaluation, Report
-from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.steps.data import Evaluation
+from idemnet.steps.plan import Plan, Recipe, step
 from idemnet.steps.services import Tracker
 from idemnet.storage.executor import Job
 
@@ -15,33 +16,38 @@ NAME = "report"
 
 
 @dataclass(frozen=True)
-class ReportJob:
-    """Everything a report is made of."""
+class OtherRuns:
+    """The latest scores of other trainings on the same data."""
 
-    evaluation: Evaluation
-    trained: TrainedModel
-    others: Sequence[Mapping[str, Any]]
+    evaluations: Sequence[Mapping[str, Any]]
 
-    def make(self, _: Collection[str]) -> Iterator[tuple[str, dict[str, bytes]]]:
-        # Here, in the worker: matplotlib would slow every command that only names the pipelines.
-        from idemnet.reporting.report import make_report  # noqa: PLC0415
-
-        yield NAME, make_report(self.evaluation, self.trained, self.others)
+    @property
+    def fingerprint(self) -> str:
+        return " ".join(evaluation["fingerprint"] for evaluation in self.evaluations)
 
 
-def report(evaluation: Evaluation, trained: TrainedModel, tracker: Tracker) -> Recipe:
-    """Describe the report on an evaluation, beside what other runs on the same data gave."""
-    card = trained.card
-    others = tracker.evaluations(except_for=card["fingerprint"])
-    # The weights themselves are not shown, and are not sent to the worker.
-    job = ReportJob(evaluation, TrainedModel({}, card, trained.history), others)
-    parts = {"card": card["sha256"], "others": [other["fingerprint"] for other in others]}
-    return Recipe(
-        fingerprint("report", versions.REPORT, evaluation.fingerprint, parts),
-        lambda: Plan([Job((NAME,), job.make)], {"run": card["fingerprint"]}),
-    )
+def report(evaluation: Evaluation, trained: TrainedModel, runs: Tracker) -> Recipe:
+    """Report on an evaluation, with the scores of other runs on the same data."""
+    others = OtherRuns(runs.evaluations(except_for=trained.card["fingerprint"]))
+    return plan_report(evaluation, trained, others)
 
 
-def record(report: Report, tracker: Tracker) -> None:
-    """Add the figures and the page to the training's run, unless they are there."""
-    tracker.evaluated(report)
+@step("report", versions.REPORT)
+def plan_report(evaluation: Evaluation, trained: TrainedModel, others: OtherRuns) -> Plan:
+    """Plan a report."""
+    # The report does not need the tensors, so they are not sent to the worker.
+    shown = TrainedModel({}, trained.card, trained.history)
+    job = partial(_make, evaluation, shown, others.evaluations)
+    return Plan([Job((NAME,), job)], {"run": trained.card["fingerprint"]})
+
+
+def _make(
+    evaluation: Evaluation,
+    trained: TrainedModel,
+    others: Sequence[Mapping[str, Any]],
+    _: Collection[str],
+) -> Iterator[tuple[str, dict[str, bytes]]]:
+    # Imported in the worker: matplotlib would slow down commands that only list pipelines.
+    from idemnet.reporting.report import make_report  # noqa: PLC0415
+
+    yield NAME, make_report(evaluation, trained, others)

@@ -1,48 +1,47 @@
 """The one pipeline of every task: download -> synthesize -> crop -> train -> evaluate -> report."""
 
-from kedro.pipeline import Pipeline, node
+import re
+import warnings
+
+from kedro.pipeline import Node, Pipeline, node
 
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.download import download
-from idemnet.pipelines.evaluate import evaluate_for
-from idemnet.pipelines.report import record, report
-from idemnet.pipelines.restore import restore_for
-from idemnet.pipelines.train import train_for
+from idemnet.pipelines.evaluate import evaluate
+from idemnet.pipelines.report import report
+from idemnet.pipelines.restore import restore_inbox
+from idemnet.pipelines.train import train
+from idemnet.steps.mix import for_each_source
 from idemnet.tasks import get_task
-
-
-def create_restoring(task: str) -> Pipeline:
-    """Build the pipeline that restores what lies in the inbox, with the task's weights."""
-    step = node(
-        restore_for(task),
-        ["inbox", "weights", "params:restore"],
-        "restored",
-        name="restore",
-        tags="restore",
-    )
-    return Pipeline([step], namespace=task, inputs={"inbox"})
 
 
 def create_pipeline(task: str) -> Pipeline:
     """Build a task's pipeline; each step is a node and a tag of the same name."""
+    synthesize = for_each_source("synthesize", get_task(task).synthesize)
+    cut = for_each_source("crop", crop)
     steps = [
-        node(download, ["params:source", "sources"], "raw", name="download"),
-        node(get_task(task).synthesize, ["raw", "params:synthesize"], "pairs", name="synthesize"),
-        node(crop, ["pairs", "params:crop"], "patches", name="crop"),
-        node(
-            train_for(task),
-            ["patches", "params:train", "checkpoints", "tracker"],
-            "weights",
-            name="train",
-        ),
-        node(
-            evaluate_for(task),
-            ["pairs", "weights", "params:evaluate"],
-            "evaluation",
-            name="evaluate",
-        ),
-        node(report, ["evaluation", "weights", "tracker"], "report", name="report"),
+        node(download, "params:source", "raw", name="download"),
+        node(synthesize, ["raw", "params:synthesize"], "pairs", name="synthesize"),
+        node(cut, ["pairs", "params:crop"], "patches", name="crop"),
+        node(train, ["patches", "params:train"], "weights", name="train"),
+        node(evaluate, ["pairs", "weights", "params:evaluate"], "evaluation", name="evaluate"),
+        node(report, ["evaluation", "weights", "runs"], "report", name="report"),
     ]
-    tagged = [step.tag(step.name) for step in steps]
-    recording = node(record, ["report", "tracker"], None, name="record", tags="report")
-    return Pipeline([*tagged, recording], namespace=task, inputs={"sources"})
+    return Pipeline([_of_task(step, task) for step in steps])
+
+
+def create_restoring(task: str) -> Pipeline:
+    """Build the pipeline that restores the inbox with the task's weights."""
+    step = node(restore_inbox, ["inbox", "weights", "params:restore"], "restored", name="restore")
+    return Pipeline([_of_task(step, task)])
+
+
+def _of_task(step: Node, task: str) -> Node:
+    """Prefix every name with the task; kedro-viz would show a namespace as one collapsed box."""
+    names = [
+        one if one == "inbox" else re.sub(r"^(params:)?", rf"\g<0>{task}.", one)
+        for one in (*step.inputs, *step.outputs)
+    ]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "One or more dataset names contain '.'", UserWarning)
+        return node(step.func, names[:-1], names[-1], name=f"{task}.{step.name}", tags=step.name)

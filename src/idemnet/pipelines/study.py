@@ -1,7 +1,7 @@
-"""study_<name>: the cells of one of the paper's tables, trained, tried and set beside it."""
+"""study_<name>: train and evaluate the cells of one of the paper's tables."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial, update_wrapper
 
 from kedro.pipeline import Pipeline, node
@@ -14,10 +14,12 @@ from idemnet.pipelines.download import download
 from idemnet.steps import versions
 from idemnet.steps.data import Pairs, Patches, RawData
 from idemnet.steps.pairs import plan_ready_pairs
-from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.steps.plan import Plan, Recipe, fingerprint, step
 from idemnet.steps.services import CheckpointStore, EvaluationStore, Tracker
-from idemnet.steps.study import StudyResults
+from idemnet.steps.study import STORED, StudyResults
 from idemnet.storage.executor import Job
+from idemnet.studies import get_study
+from idemnet.studies.parts.study import Study
 
 NAME = "study"
 
@@ -34,26 +36,25 @@ def run_study(
     evaluations: EvaluationStore,
     recorder: Tracker,
     name: str,
-    task: str,
 ) -> StudyResults:
     """Train and evaluate every cell with every seed; one that fails does not stop the others."""
-    from idemnet.pipelines.cells import Study  # noqa: PLC0415  # torch takes seconds
+    from idemnet.pipelines.cells import StudyRun  # noqa: PLC0415  # torch takes seconds
 
-    cells = Study(
-        name, task, study, pairs, patches, train, evaluate, checkpoints, tracker, evaluations,
-        recorder,
-    )  # fmt: skip
-    return StudyResults(name, task, pairs.dataset, cells.run())
+    chosen = get_study(name)
+    run = StudyRun(
+        chosen, study, pairs, patches, train, evaluate, checkpoints, tracker, evaluations, recorder
+    )
+    return StudyResults(name, chosen.task, pairs.dataset, run.run())
 
 
 @dataclass(frozen=True)
 class TablesJob:
-    """Draws a study's tables and figure, in a worker that has matplotlib."""
+    """Draws a study's tables and figure in a worker, which imports matplotlib."""
 
     results: StudyResults
 
     def make(self, _: Collection[str]) -> Iterator[tuple[str, dict[str, bytes]]]:
-        from idemnet.reporting.studies.report import make_study_report  # noqa: PLC0415
+        from idemnet.reporting.study import make_study_report  # noqa: PLC0415
 
         yield NAME, make_study_report(self.results)
 
@@ -62,20 +63,20 @@ def tabulate(results: StudyResults) -> Recipe:
     """Describe a study's tables and figure."""
     job = TablesJob(results)
     return Recipe(
-        fingerprint("tables", versions.TABLES, asdict(results)),
+        fingerprint("tables", versions.TABLES, STORED.dump_python(results)),
         lambda: Plan([Job((NAME,), job.make)], {"study": results.name}),
     )
 
 
 def show_all(_: StudyResults, studies: Mapping[str, StudyResults]) -> str:
     """Put every study that was run on one page."""
-    from idemnet.reporting.studies.report import render_studies  # noqa: PLC0415
+    from idemnet.reporting.study import render_studies  # noqa: PLC0415
 
     return render_studies(studies)
 
 
 def check(results: StudyResults, _: str) -> None:
-    """End with an error if a cell failed, after everything else was shown.
+    """Raise an error if a cell failed, after all results are published.
 
     Raises:
         BadInputError: Naming the cells that failed.
@@ -84,42 +85,37 @@ def check(results: StudyResults, _: str) -> None:
     if failed:
         names = ", ".join(f"{outcome.cell} (seed {outcome.seed})" for outcome in failed)
         raise BadInputError(
-            f"{len(failed)} of {len(results.outcomes)} cells failed: {names}; the same command "
-            "tries them again"
+            f"{len(failed)} of {len(results.outcomes)} cells failed: {names}; run the same "
+            "command to retry them"
         )
 
 
-def ready_pairs(raw: RawData) -> Recipe:
-    """Point at the pairs of a data set that is only for tests."""
-    return Recipe(
-        fingerprint("ready pairs", versions.READY_PAIRS, raw.fingerprint),
-        partial(plan_ready_pairs, raw),
-    )
+@step("ready pairs", versions.READY_PAIRS)
+def ready_pairs(raw: RawData) -> Plan:
+    """Return the pairs of a test-only data set."""
+    return plan_ready_pairs(raw)
 
 
-def create_realblur() -> Pipeline:
-    """Build the steps that look at RealBlur's pairs, wherever they are."""
+def create_test_set(name: str) -> Pipeline:
+    """Build the steps of a test-only data set."""
+    raw, pairs = f"{name}_raw", f"{name}_pairs"
     return Pipeline(
         [
-            node(download, ["params:realblur", "sources"], "realblur_raw", name="find_realblur"),
-            node(ready_pairs, "realblur_raw", "realblur_pairs", name="pair_realblur"),
+            node(download, f"params:{name}", raw, name=f"find_{name}"),
+            node(ready_pairs, raw, pairs, name=f"pair_{name}"),
         ]
     )
 
 
-def create_study(name: str, task: str, pairs: str = "pairs") -> Pipeline:
-    """Build a study's pipeline; the data must be prepared, by the nodes before it.
-
-    Args:
-        name: Of the study.
-        task: Whose trainings its cells are.
-        pairs: What they are tried on: the task's own pairs, or other ones.
-    """
-    run = update_wrapper(partial(run_study, name=name, task=task), run_study)
+def create_study(study: Study) -> Pipeline:
+    """Build a study's pipeline; it needs the task's prepared data."""
+    name, pairs = study.name, f"{study.test_set}_pairs" if study.test_set else "pairs"
+    run = update_wrapper(partial(run_study, name=name), run_study)
     inputs = {
         "study": "params:study",
         "pairs": pairs,
-        **{one: one for one in ("patches", "checkpoints", "tracker")},
+        **{one: one for one in ("patches", "checkpoints")},
+        "tracker": "runs",
         **{one: f"params:{one}" for one in ("train", "evaluate")},
         "evaluations": "study_evaluations",
         "recorder": "study_recorder",
@@ -131,10 +127,11 @@ def create_study(name: str, task: str, pairs: str = "pairs") -> Pipeline:
         node(show_all, [tables, "all_studies"], "studies_page", name="show_all_studies"),
         node(check, [results, "studies_page"], None, name=f"check_{name}"),
     ]
-    return Pipeline(
+    pipeline = Pipeline(
         [step.tag("study") for step in steps],
-        namespace=task,
+        namespace=study.task,
         inputs={"study_evaluations", "study_recorder", "all_studies"} | {pairs} - {"pairs"},
         outputs={tables, "studies_page"},
         parameters={"params:study"},
     )
+    return create_test_set(study.test_set) + pipeline if study.test_set else pipeline

@@ -1,10 +1,12 @@
-"""Runs side by side: figures, what was set differently, and their repeat curves."""
+"""Compare runs: scores, the settings that differ, and repeat curves."""
 
 import io
 from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
+from idemnet.imaging.metrics import gain, loss
+from idemnet.parameters.renamed import with_new_names
 from idemnet.steps.data import TrackedRun
 
 REPEAT = "test/repeat/psnr"
@@ -17,55 +19,57 @@ ROWS = {
     "parameters": ("test/cost/parameters", "{:,.0f}"),
     "seconds per image": ("test/cost/seconds/median", "{:.3f}"),
 }
-"""What is shown of a run, by the names that MLflow has it under."""
+"""Scores to show, by their names in MLflow."""
 
 
 MUST_AGREE = ("task", "dataset", "protocol")
-"""Tags; figures of runs that differ in one of them do not compare."""
+"""Tags that must be equal for scores to be comparable."""
 
 
 def warn(runs: Sequence[TrackedRun]) -> str | None:
-    """Explain why scores do not compare, where they do not."""
+    """Explain why scores are not comparable, if they are not."""
     said = {tag: {run.tags[tag] for run in runs if tag in run.tags} for tag in MUST_AGREE}
     apart = [tag for tag, values in said.items() if len(values) > 1]
-    return f"these figures do not compare: the runs differ in {', '.join(apart)}" if apart else None
+    return (
+        f"these scores are not comparable: the runs differ in {', '.join(apart)}" if apart else None
+    )
 
 
 def tabulate(runs: Sequence[TrackedRun]) -> list[list[str]]:
-    """Return a table, runs as columns: figures first, then the parameters in which they differ."""
+    """Return a table, runs as columns: scores first, then the parameters that differ."""
     table = [["", *(run.name for run in runs)]]
     table += [[tag, *(run.tags.get(tag, "-") for run in runs)] for tag in MUST_AGREE]
     for title, (name, form) in ROWS.items():
         cells = [form.format(run.metrics[name]) if name in run.metrics else "-" for run in runs]
         table.append([title, *cells])
-    table.append(["gain", *(_difference(run, "test/restored/psnr") for run in runs)])
+    table.append(["gain", *(_gain(run) for run in runs)])
     table.append(["lost by repeating", *(_lost(run) for run in runs)])
-    for name in differing([run.parameters for run in runs]):
-        table.append([name, *(run.parameters.get(name, "-") for run in runs)])
+    parameters = [with_new_names(run.parameters, "train.") for run in runs]
+    for name in differing(parameters):
+        table.append([name, *(one.get(name, "-") for one in parameters)])
     return table
 
 
 def differing(parameters: Sequence[Mapping[str, str]]) -> list[str]:
-    """Name the parameters that are not the same in all."""
+    """Return the names of parameters that differ."""
     names = sorted({name for one in parameters for name in one})
     return [name for name in names if len({one.get(name) for one in parameters}) > 1]
 
 
-def _difference(run: TrackedRun, name: str) -> str:
-    if not {name, "test/input/psnr"} <= run.metrics.keys():
-        return "-"
-    return f"{run.metrics[name] - run.metrics['test/input/psnr']:+.2f} dB"
+def _gain(run: TrackedRun) -> str:
+    before, after = run.metrics.get("test/input/psnr"), run.metrics.get("test/restored/psnr")
+    return "-" if before is None or after is None else f"{gain(before, after):+.2f} dB"
 
 
 def _lost(run: TrackedRun) -> str:
     curve = run.curves.get(REPEAT)
     if not curve:
         return "-"
-    return f"{curve[0][1] - curve[-1][1]:.2f} dB in {curve[-1][0]} passes"
+    return f"{loss([psnr for _, psnr in curve]):.2f} dB in {curve[-1][0]} passes"
 
 
 def draw_repeat_curves(runs: Sequence[TrackedRun], file_format: str) -> bytes:
-    """Overlay the repeat curves; runs that were not evaluated have none."""
+    """Draw the repeat curves of the runs that were evaluated."""
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.subplots()
     for run in runs:

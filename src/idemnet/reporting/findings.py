@@ -1,26 +1,27 @@
-"""Everything a report tells, before it is put into words, plots and a page."""
+"""Content of a report, before it is rendered."""
 
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from idemnet.reporting.beside import OtherRun
+from idemnet.reporting.comparability import Counterpart
 from idemnet.reporting.samples import ShownSample
+from idemnet.steps.metrics import ImageScores, MeanCurve, Metrics
 from idemnet.tasks.task import Words
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything the page is made of."""
+    """Content of the report's page."""
 
-    metrics: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]]
+    metrics: Metrics
+    rows: Sequence[ImageScores]
     card: Mapping[str, Any]
     settings: Mapping[str, Any]
-    """Of the training, flat."""
-    other: OtherRun | None
-    curves: Mapping[str, Mapping[str, Any]]
+    """Settings of the training, flat."""
+    other: Counterpart | None
+    curves: Mapping[str, MeanCurve]
     """Repeat curves by label, this run's first."""
     plots: Mapping[str, bytes]
     """By file name."""
@@ -28,8 +29,13 @@ class Findings:
     words: Words
     samples_kept: int
 
+    @property
+    def better(self) -> int:
+        """Return the number of images that gained."""
+        return sum(row.gain > 0 for row in self.rows)
+
     def plot(self, name: str) -> str | None:
-        """Return a plot as a data URI, if it was drawn."""
+        """Return a plot as a data URI, if there is one."""
         content = self.plots.get(f"plots/{name}.svg")
         if content is None:
             return None

@@ -1,20 +1,23 @@
-"""The page: what was found, put into the template."""
+"""Render the report's page."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from idemnet.evaluation.protocols import PROTOCOLS
-from idemnet.reporting import words as say
-from idemnet.reporting.beside import PAPER_IMAGES
+from idemnet.reporting import formatting
 from idemnet.reporting.findings import Findings
-from idemnet.reporting.tables import ARROW, gain
-from idemnet.reporting.templates import fill
+from idemnet.reporting.tables import ARROW
+from idemnet.reporting.templates import fill, paragraphs, sentence
 from idemnet.reporting.topics import topics_of
+from idemnet.studies.parts.paper import IMAGES
+
+NOTICEABLE, SMALL = 0.1, 0.5
+"""Gains in dB below which nothing, or little, is visible."""
+STABLE = 0.05
+"""Loss in dB over all passes below which a network counts as stable."""
 
 
 @dataclass(frozen=True)
-class HeadlineFigure:
+class HeadlineNumber:
     label: str
     value: str
     notes: tuple[str, ...]
@@ -28,64 +31,45 @@ def render_page(found: Findings) -> str:
         found=found,
         metrics=metrics,
         words=found.words,
-        dataset=say.name_of(metrics["dataset"]),
-        protocol=PROTOCOLS[metrics["protocol"]],
-        notice=notice(metrics),
+        dataset=formatting.dataset_title(metrics.dataset),
+        protocol=PROTOCOLS[metrics.protocol],
+        notice=sentence("notice", metrics=metrics, all_images=IMAGES),
         headline=headline(found),
-        sentences=say.describe(metrics, [gain(row) for row in found.rows]),
-        topics=topics_of(found),
-        environment=" --env=paper" if metrics["dataset"] == "gopro" else "",
-    )
-
-
-def notice(metrics: Mapping[str, Any]) -> str:
-    """Return what the scores must not be taken for; nothing if they are what the paper measured."""
-    if metrics["dataset"] == "builtin":
-        return (
-            "These are figures of the built-in scenes, rendered for trying things out, not of "
-            "GoPro or any published data set. They cannot be compared with the paper's."
-        )
-    if metrics["task"] == "deblur" and metrics["dataset"] != "gopro":
-        return (
-            f"These are figures of the data set “{metrics['dataset']}”, not of GoPro. They cannot "
-            "be compared with the paper's GoPro tables."
-        )
-    if metrics["dataset"] == "gopro" and metrics["images"] != PAPER_IMAGES:
-        return (
-            f"These are figures of {metrics['images']:,} of GoPro's {PAPER_IMAGES:,} test images. "
-            "They cannot be compared with the paper's, which are of all."
-        )
-    return ""
-
-
-def headline(found: Findings) -> list[HeadlineFigure]:
-    metrics = found.metrics
-    before, after, repeat = metrics["input"], metrics["restored"], metrics["repeat"]
-    curve, loss = repeat["psnr"], say.loss_of(metrics)
-    more = [
-        f"{name} {before[name]:.4f} {ARROW} {after[name]:.4f}"
-        for name in after
-        if name.startswith("ssim")
-    ]
-    return [
-        HeadlineFigure(
-            "Gain",
-            f"{say.signed(say.gain_of(metrics))} dB",
-            (f"PSNR {before['psnr']:.2f} {ARROW} {after['psnr']:.2f} dB",),
+        meaning=paragraphs(
+            "meaning", metrics=metrics, words=found.words, better=found.better,
+            noticeable=NOTICEABLE, small=SMALL, stable=STABLE,
         ),
-        HeadlineFigure("SSIM", f"{before['ssim']:.3f} {ARROW} {after['ssim']:.3f}", tuple(more)),
-        HeadlineFigure(
-            f"{'Loss' if loss >= 0 else 'Gain'} over {say.passes(len(curve))}",
+        topics=topics_of(found),
+        environment=" --env=paper" if metrics.dataset == "gopro" else "",
+    )  # fmt: skip
+
+
+def headline(found: Findings) -> list[HeadlineNumber]:
+    metrics = found.metrics
+    before, after, repeat = metrics.input, metrics.restored, metrics.repeat
+    curve, loss = repeat.psnr, repeat.loss
+    more = [f"ssim {before.ssim:.4f} {ARROW} {after.ssim:.4f}"]
+    if before.ssim_matlab is not None:
+        more.append(f"ssim_matlab {before.similarity:.4f} {ARROW} {after.similarity:.4f}")
+    return [
+        HeadlineNumber(
+            "Gain",
+            f"{formatting.signed(metrics.gain)} dB",
+            (f"PSNR {before.psnr:.2f} {ARROW} {after.psnr:.2f} dB",),
+        ),
+        HeadlineNumber("SSIM", f"{before.ssim:.3f} {ARROW} {after.ssim:.3f}", tuple(more)),
+        HeadlineNumber(
+            f"{'Loss' if loss >= 0 else 'Gain'} over {formatting.in_words(len(curve))} passes",
             f"{abs(loss):.2f} dB",
             (
                 f"PSNR {curve[0]:.2f} {ARROW} {curve[-1]:.2f} dB",
-                f"{say.count(repeat['images'], 'image')}, chain {repeat['chain']}",
+                f"{formatting.count(repeat.images, 'image')}, chain {repeat.chain}",
             ),
         ),
-        HeadlineFigure(
+        HeadlineNumber(
             "Measured on",
-            say.count(metrics["images"], "image"),
-            (say.name_of(metrics["dataset"]), f"protocol {metrics['protocol']}"),
+            formatting.count(metrics.images, "image"),
+            (formatting.dataset_title(metrics.dataset), f"protocol {metrics.protocol}"),
         ),
-        HeadlineFigure("Device", metrics["device"], (metrics["cost"]["device_name"],)),
+        HeadlineNumber("Device", metrics.device, (metrics.cost.device_name,)),
     ]

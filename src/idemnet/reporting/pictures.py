@@ -1,7 +1,6 @@
-"""Pictures for the page: what restoring changed, where it helped and harmed most, as data URIs."""
+"""Pictures for the page as data URIs: differences, best and worst regions."""
 
 import base64
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,18 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from idemnet.imaging.image import Image, StoredImage
+from idemnet.imaging.metrics import cap_psnr, decibels, gain
 
 LARGEST = 1280
 """Longest side of a picture on the page."""
 BUDGET = 8_000_000
-"""Characters that all large pictures together may have; the whole page has to stay below 15 MB."""
+"""Budget of all large pictures in characters; the whole page must stay below 15 MB."""
 RUNGS = ((1280, 88), (1280, 75), (960, 70), (640, 60), (480, 50))
-"""Longest side and quality, tried in turn until the pictures fit."""
+"""Longest side and quality, tried in this order until the pictures fit."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """A square part of an image, and what restoring gained in it (dB)."""
+    """A square part of an image, and its gain in dB."""
 
     top: int
     left: int
@@ -41,7 +41,7 @@ def read(picture: StoredImage) -> Image:
 
 
 def find_windows(degraded: Image, restored: Image, clean: Image) -> tuple[Window, Window]:
-    """Find where restoring took away most of the squared error, and where least or added to it."""
+    """Find the windows where restoring reduced the squared error most and least."""
     side = window_side(*clean.shape[:2])
     before, after = _local_error(degraded, clean, side), _local_error(restored, clean, side)
     saved = before - after
@@ -52,23 +52,17 @@ def find_windows(degraded: Image, restored: Image, clean: Image) -> tuple[Window
 
 
 def window_side(height: int, width: int) -> int:
-    """Choose a side in which things can be told apart, yet every pixel seen."""
+    """Return a window side that shows objects, yet every pixel."""
     return min(height, width, max(40, min(96, min(height, width) // 6)))
 
 
-def psnr(image: Image, clean: Image) -> float:
-    """Of a crop; two that are the same have as many dB as the protocols let an image have."""
-    error = float(np.square(image.astype(np.float64) - clean).mean())
-    return min(100.0, 10 * math.log10(255**2 / error)) if error else 100.0
-
-
 def to_png(image: Image) -> str:
-    """Encode exactly; for crops, of which every pixel is looked at."""
+    """Encode losslessly, for crops that are shown pixel by pixel."""
     return _uri("png", cv2.imencode(".png", _bgr(image), [cv2.IMWRITE_PNG_COMPRESSION, 9])[1])
 
 
 def to_webp(images: Sequence[Image], rungs: Sequence[tuple[int, int]] = RUNGS) -> list[str]:
-    """Encode all with one quality, the best that keeps the page small enough."""
+    """Encode all pictures with the best quality that fits the budget."""
     uris: list[str] = []
     for side, quality in rungs:
         uris = [_webp(shrink(image, side), quality) for image in images]
@@ -78,7 +72,7 @@ def to_webp(images: Sequence[Image], rungs: Sequence[tuple[int, int]] = RUNGS) -
 
 
 def shrink(image: Image, longest: int = LARGEST) -> Image:
-    """Make an image no larger than it is looked at."""
+    """Reduce an image to its display size."""
     height, width = image.shape[:2]
     scale = longest / max(height, width)
     if scale >= 1:
@@ -88,7 +82,7 @@ def shrink(image: Image, longest: int = LARGEST) -> Image:
 
 
 def _local_error(image: Image, clean: Image, side: int) -> NDArray[np.float64]:
-    """Mean squared error of every window, by its upper left corner."""
+    """Return the mean squared error of every window, by its top left corner."""
     squares = np.square(image.astype(np.float64) - clean).mean(axis=2)
     sums = np.pad(squares.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
     windows = sums[side:, side:] - sums[:-side, side:] - sums[side:, :-side] + sums[:-side, :-side]
@@ -99,10 +93,8 @@ def _local_error(image: Image, clean: Image, side: int) -> NDArray[np.float64]:
 def _window(
     place: tuple[np.intp, ...], side: int, before: NDArray[np.float64], after: NDArray[np.float64]
 ) -> Window:
-    # A crop without any error has infinitely many dB: count as in `psnr`.
-    floor = 255**2 / 10**10
-    gain = 10 * math.log10(max(floor, before[place]) / max(floor, after[place]))
-    return Window(int(place[0]), int(place[1]), side, gain)
+    psnr = (cap_psnr(decibels(float(error[place]), 255)) for error in (before, after))
+    return Window(int(place[0]), int(place[1]), side, gain(*psnr))
 
 
 def _webp(image: Image, quality: int) -> str:

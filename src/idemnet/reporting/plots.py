@@ -1,4 +1,4 @@
-"""The report's plots, as SVG for papers and pages and as PNG for everything else."""
+"""Plots of the report, as SVG and PNG."""
 
 import io
 from collections.abc import Callable, Mapping, Sequence
@@ -8,17 +8,18 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from idemnet.reporting.tables import gain, source_of
-from idemnet.reporting.words import signed
+from idemnet.reporting.formatting import signed
+from idemnet.reporting.tables import source_of
+from idemnet.steps.metrics import ImageScores, MeanCurve, MeanRestoration, Metrics
+from idemnet.studies.parts.figures import count_below
 from idemnet.tasks.task import Words
 
 GREY, BLUE, ORANGE, GREEN = "#6b6b6b", "#0072b2", "#d55e00", "#009e73"
-"""From Okabe and Ito's palette, told apart by colour-blind people too; before, after, other."""
+"""Okabe and Ito's palette, safe for colour-blind readers; before, after, other."""
 KINDS = ("svg", "png")
 STYLE: dict[Any, Any] = {
-    # Glyphs as paths: the same picture everywhere, whatever fonts there are.
+    # Glyphs as paths: the same picture everywhere, whatever fonts are installed.
     "svg.fonttype": "path",
     "svg.hashsalt": "idemnet",
     "font.family": "DejaVu Sans",
@@ -42,39 +43,39 @@ STYLE: dict[Any, Any] = {
     "figure.constrained_layout.use": True,
 }
 SIZE = (5.0, 3.4)
-"""In inches. Small, so that the letters are still letters on a phone."""
+"""In inches; small, so that text is legible on a phone."""
 FLAT = 0.5
-"""The least span of an axis in dB: what is nearly constant should look nearly constant."""
+"""Smallest span of an axis in dB, so that nearly constant curves look constant."""
 
 
 def draw_plots(
-    metrics: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
+    metrics: Metrics,
+    rows: Sequence[ImageScores],
     history: Sequence[Mapping[str, float]],
-    curves: Mapping[str, Mapping[str, Any]],
+    curves: Mapping[str, MeanCurve],
     words: Words,
 ) -> dict[str, bytes]:
-    """Return every plot that there are figures for, by file name.
+    """Return all plots that have results, by file name.
 
     Args:
-        metrics: What metrics.json holds.
+        metrics: Metrics of the evaluation.
         rows: Scores of each image.
-        history: The epochs of the training.
+        history: Epochs of the training.
         curves: Repeat curves by label, this run's first.
-        words: What the task calls its images.
+        words: Names of the task's images.
     """
     drawings: dict[str, Callable[[], Figure]] = {
         "repeat": lambda: _repeat(metrics, curves, words),
         "iterations": lambda: _iterations(metrics),
         "gains": lambda: _gains(metrics, rows),
     }
-    if any(level != "0" for level in metrics["levels"]):
+    if any(level != "0" for level in metrics.levels):
         drawings["levels"] = lambda: _before_and_after(
-            metrics, metrics["levels"], f"level ({words.level})", words, metrics["images"]
+            metrics, metrics.levels, f"level ({words.level})", words, metrics.images
         )
-    if metrics["noise"]:
+    if metrics.noise:
         drawings["noise"] = lambda: _before_and_after(
-            metrics, metrics["noise"], "noise (standard deviation, of 255)", words
+            metrics, metrics.noise, "noise (standard deviation, of 255)", words
         )
     if history:
         drawings["training"] = lambda: _training(history)
@@ -86,66 +87,69 @@ def draw_plots(
     return files
 
 
-def _repeat(
-    metrics: Mapping[str, Any], curves: Mapping[str, Mapping[str, Any]], words: Words
-) -> Figure:
-    figure, axes = _start("PSNR after each pass, dB", "pass", metrics, metrics["repeat"]["images"])
-    # Not over all images but over those that were repeated, so that it starts where they do.
-    sigma_0 = metrics["noise"].get("0")
+def _repeat(metrics: Metrics, curves: Mapping[str, MeanCurve], words: Words) -> Figure:
+    figure, axes = _start("PSNR after each pass, dB", "pass", metrics, metrics.repeat.images)
+    # The mean over the repeated images only, so that the curve starts at the same value.
+    sigma_0 = metrics.noise.get("0")
     if sigma_0:
         axes.axhline(
-            sigma_0["input"]["psnr"], color=GREY, linestyle="--", label=f"{words.degraded} image"
+            sigma_0.input.psnr, color=GREY, linestyle="--", label=f"{words.degraded} image"
         )
     for (label, curve), colour, marker in zip(curves.items(), (BLUE, ORANGE), "os", strict=False):
-        places = np.arange(1, len(curve["psnr"]) + 1)
-        axes.plot(places, curve["psnr"], color=colour, marker=marker, label=label)
+        places = np.arange(1, len(curve.psnr) + 1)
+        axes.plot(places, curve.psnr, color=colour, marker=marker, label=label)
     count_below(axes)
     _finish(axes)
     return figure
 
 
 def _before_and_after(
-    metrics: Mapping[str, Any],
-    groups: Mapping[str, Mapping[str, Any]],
+    metrics: Metrics,
+    groups: Mapping[str, MeanRestoration],
     label: str,
     words: Words,
     images: int | None = None,
 ) -> Figure:
-    number = metrics["repeat"]["images"] if images is None else images
+    number = metrics.repeat.images if images is None else images
     figure, axes = _start("PSNR, dB", label, metrics, number)
     places = [int(key) for key in groups]
-    for when, name, colour, marker, line in (
-        ("restored", "restored", BLUE, "o", "-"),
-        ("input", words.degraded, GREY, "s", "--"),
+    restored, degraded = zip(
+        *((one.restored.psnr, one.input.psnr) for one in groups.values()), strict=True
+    )
+    for scores, name, colour, marker, line in (
+        (restored, "restored", BLUE, "o", "-"),
+        (degraded, words.degraded, GREY, "s", "--"),
     ):
-        scores = [group[when]["psnr"] for group in groups.values()]
         axes.plot(places, scores, color=colour, marker=marker, linestyle=line, label=name)
     axes.set_xticks(places)
     _finish(axes)
     return figure
 
 
-def _iterations(metrics: Mapping[str, Any]) -> Figure:
+def _iterations(metrics: Metrics) -> Figure:
     figure = Figure(figsize=(SIZE[0], 1.5 * SIZE[1]))
     upper, lower = figure.subplots(2, sharex=True)
     upper.set_title("PSNR after each iteration, dB")
     lower.set_title("change of pixels in each iteration, of 255")
-    for which, colour, marker in (("first", BLUE, "o"), ("second", ORANGE, "s")):
-        values = metrics["iterations"][which]
-        places = np.arange(1, len(values["psnr"]) + 1)
-        upper.plot(places, values["psnr"], color=colour, marker=marker, label=f"{which} pass")
-        lower.plot(places, values["every"], color=colour, marker=marker)
+    first, second = metrics.iterations.first, metrics.iterations.second
+    for values, which, colour, marker in (
+        (first, "first", BLUE, "o"),
+        (second, "second", ORANGE, "s"),
+    ):
+        places = np.arange(1, len(values.psnr) + 1)
+        upper.plot(places, values.psnr, color=colour, marker=marker, label=f"{which} pass")
+        lower.plot(places, values.every, color=colour, marker=marker)
     lower.set_xlabel("iteration")
-    highest = max(max(metrics["iterations"][which]["every"]) for which in ("first", "second"))
+    highest = max(first.every + second.every)
     lower.set_ylim(0, 1.15 * highest or 1.0)
     count_below(lower)
     _finish(upper)
-    name_source(figure, metrics, metrics["iterations"]["images"])
+    name_source(figure, metrics, metrics.iterations.images)
     return figure
 
 
-def _gains(metrics: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Figure:
-    gains = np.sort([gain(row) for row in rows])
+def _gains(metrics: Metrics, rows: Sequence[ImageScores]) -> Figure:
+    gains = np.sort([row.gain for row in rows])
     figure, axes = _start(
         "gain of each image, dB", "images, from worst to best", metrics, len(rows)
     )
@@ -205,7 +209,7 @@ def _all_positive(history: Sequence[Mapping[str, float]], names: Sequence[str]) 
     return all(epoch[name] > 0 for epoch in history for name in names if name in epoch)
 
 
-def _start(title: str, below: str, metrics: Mapping[str, Any], images: int) -> tuple[Figure, Axes]:
+def _start(title: str, below: str, metrics: Metrics, images: int) -> tuple[Figure, Axes]:
     figure = Figure(figsize=SIZE)
     axes = figure.subplots()
     axes.set_title(title)
@@ -214,15 +218,10 @@ def _start(title: str, below: str, metrics: Mapping[str, Any], images: int) -> t
     return figure, axes
 
 
-def name_source(figure: Figure, metrics: Mapping[str, Any], images: int) -> None:
-    """Write into the plot, which travels without its page, what it was measured on."""
+def name_source(figure: Figure, metrics: Metrics, images: int) -> None:
+    """Write the data set and protocol into the plot, which may be shared without its page."""
     text = figure.supxlabel(source_of(metrics, images), x=0.01, ha="left", fontsize=8.5, color=GREY)
     text.set_parse_math(False)
-
-
-def count_below(axes: Axes) -> None:
-    """Mark whole numbers only: there is no half pass."""
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def _finish(axes: Axes, flat: float = FLAT) -> None:
@@ -233,9 +232,9 @@ def _finish(axes: Axes, flat: float = FLAT) -> None:
 
 
 def encode(figure: Figure, kind: str) -> bytes:
-    """Write the same bytes for the same figures: no date, no version."""
+    """Encode a figure; the same plot gives the same bytes: no date, no version."""
     content = io.BytesIO()
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
     figure.savefig(content, format=kind, dpi=200, metadata=metadata)
-    figure.set_layout_engine("none")  # it has found its places, which are those of any format
+    figure.set_layout_engine("none")  # the layout is final, for every format
     return content.getvalue()

@@ -1,25 +1,26 @@
-"""The samples as the page shows them: pictures to slide over each other, and crops to look into."""
+"""Samples on the page: before/after sliders and crops."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from idemnet.imaging.difference import difference
 from idemnet.imaging.image import Image
+from idemnet.imaging.metrics import cap_psnr, psnr
 from idemnet.reporting import pictures
+from idemnet.reporting.formatting import signed
 from idemnet.reporting.pictures import Window
-from idemnet.reporting.tables import ARROW, gain
-from idemnet.reporting.words import signed
-from idemnet.steps.data import Sample
+from idemnet.reporting.tables import ARROW
+from idemnet.steps.data import SampleImages
+from idemnet.steps.metrics import ImageScores
 from idemnet.tasks.task import Words
 
 MOST = 8
-"""Samples on the page; more would make it heavy, and nobody looks at them all."""
+"""Largest number of samples on the page, to keep it small."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture and what is written under it."""
+    """A picture and its caption."""
 
     kind: str
     label: str
@@ -29,7 +30,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Large:
-    """A large picture, not yet encoded: all of them share a budget."""
+    """A large picture, not encoded yet, since all of them share a budget."""
 
     kind: str
     label: str
@@ -57,11 +58,11 @@ class ShownSample:
 
 
 def show_samples(
-    samples: Sequence[Sample], rows: Sequence[Mapping[str, Any]], words: Words
+    samples: Sequence[SampleImages], rows: Sequence[ImageScores], words: Words
 ) -> list[ShownSample]:
-    """Make the samples ready for the page; if there are too many, every n-th."""
+    """Prepare samples for the page; every n-th if there are too many."""
     step = max(1, -(-len(samples) // MOST))
-    scored = {(f"{row['sequence']}/{row['frame']}", row["level"]): row for row in rows}
+    scored = {(row.name, row.level): row for row in rows}
     chosen = [(one, *_look_at(one, words)) for one in samples[::step]]
     uris = iter(pictures.to_webp([one.image for _, large, _ in chosen for one in large]))
     return [
@@ -77,7 +78,7 @@ def show_samples(
     ]
 
 
-def _look_at(sample: Sample, words: Words) -> tuple[list[Large], tuple[Zoom, ...]]:
+def _look_at(sample: SampleImages, words: Words) -> tuple[list[Large], tuple[Zoom, ...]]:
     """Return a sample's large pictures, and its crops."""
     images = {kind: pictures.read(picture) for kind, picture in sample.pictures.items()}
     changed, times = difference(images["degraded"], images["restored"])
@@ -121,7 +122,7 @@ def _crops(
             kind,
             label,
             pictures.to_png(window.cut(images[kind])),
-            "" if kind == "clean" else f"{pictures.psnr(window.cut(images[kind]), clean):.2f} dB",
+            "" if kind == "clean" else f"{cap_psnr(psnr(window.cut(images[kind]), clean)):.2f} dB",
         )
         for kind, label in labels.items()
     )
@@ -134,9 +135,9 @@ def _where(window: Window) -> str:
     )
 
 
-def _note(sample: Sample, row: Mapping[str, Any] | None) -> str:
+def _note(sample: SampleImages, row: ImageScores | None) -> str:
     parts = [f"level {sample.level}"] if sample.level else []
     if row:
-        before, after = row["input"]["psnr"], row["restored"]["psnr"]
-        parts.append(f"{before:.2f} {ARROW} {after:.2f} dB ({signed(gain(row))})")
+        before, after = row.input.psnr, row.restored.psnr
+        parts.append(f"{before:.2f} {ARROW} {after:.2f} dB ({signed(row.gain)})")
     return ", ".join(parts)

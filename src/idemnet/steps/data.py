@@ -1,4 +1,4 @@
-"""What one step hands to the next; images are read only when they are needed."""
+"""Data types that steps pass to each other; images are read lazily."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,21 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from idemnet.imaging.image import FrameSequence, Image, LazyDepth, Split, StoredImage
+from idemnet.steps.metrics import Cost, ImageScores, Metrics
+from idemnet.steps.mix import Mix
 
 
 @dataclass(frozen=True)
 class RawData:
-    """What `download` published: filmed sequences, or the images of a ready-made pairs data set."""
+    """Output of `download`: frame sequences, or the images of a data set of pairs."""
 
     fingerprint: str
     layout: str
     sequences: Sequence[FrameSequence]
-    """Empty where the data set is one of pairs."""
+    """Empty for a data set of pairs."""
     images: Mapping[str, StoredImage]
     files: Any
-    """Stands for the files as they lie, for a step that only points at them."""
+    """The files themselves, for a step that only refers to them."""
     depths: Mapping[tuple[Split, str], LazyDepth] = field(default_factory=dict)
-    """Of the middle frame (`length // 2`), by split and sequence; where they are known."""
+    """Depth of the middle frame (`length // 2`), by split and sequence, if known."""
+    dataset: str = ""
+    """Name of the data set, where its source gives one."""
+    mix: "Mix[RawData] | None" = None
+    """What it consists of, where there are several sources."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class Pair:
     sequence: str
     frame: str
     level: int
-    """Frames averaged; of haze and rain, from 1 (light) on; 0 where the data set does not say."""
+    """Frames averaged; for haze and rain the strength, from 1 (light); 0 if unknown."""
     height: int
     width: int
     degraded: StoredImage
@@ -42,17 +48,19 @@ class Pair:
 
 @dataclass(frozen=True)
 class Pairs:
-    """What `synthesize` published."""
+    """Output of `synthesize`."""
 
     fingerprint: str
     pairs: Sequence[Pair]
     dataset: str
     """Name of the data set."""
+    mix: "Mix[Pairs] | None" = None
+    """What it consists of, where there are several sources."""
 
 
 @dataclass(frozen=True)
 class PatchRow:
-    """A pair of patches: where it was cut, and which rows of its split's array hold it."""
+    """A pair of patches: its origin, and the rows of its split's array that hold it."""
 
     sequence: str
     frame: str
@@ -71,7 +79,7 @@ class PatchReader(Protocol):
 
     @property
     def fits_in_memory(self) -> bool:
-        """Whether reading waits for no disk."""
+        """Return whether the patches can be held in memory."""
 
     def read(self, number: int, top: int, left: int, size: int) -> tuple[Image, Image]:
         """Copy the same window out of pair `number`: degraded, clean."""
@@ -79,69 +87,74 @@ class PatchReader(Protocol):
 
 @dataclass(frozen=True)
 class Patches:
-    """What `crop` published."""
+    """Output of `crop`."""
 
     fingerprint: str
     size: int
     splits: Mapping[Split, PatchReader]
+    task: str
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """Of each source, where there are several."""
 
 
 @dataclass(frozen=True)
 class PatchBlock:
-    """The patches of one image, and where they go in their split's array."""
+    """Patches of one image, and their position in the split's array."""
 
     split: Split
     array_length: int
     start: int
     patches: NDArray[np.uint8]
     index: Sequence[PatchRow]
-    """Pairs that these patches complete."""
+    """Index rows that these patches complete."""
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleImages:
     """Pictures of one test image."""
 
     name: str
     level: int
     pictures: Mapping[str, StoredImage]
-    """`degraded`, `clean`, `restored`, `iteration_1` ... before it, and `pass_10` (the last)."""
+    """`degraded`, `clean`, `iteration_1` ..., `restored`, and `pass_10` (the last pass)."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What `evaluate` published."""
+    """Output of `evaluate`."""
 
     fingerprint: str
     about: Mapping[str, Any]
-    """Task, data set, protocol, device, and what was evaluated: the weights' card."""
-    rows: Sequence[Mapping[str, Any]]
-    """Scores of each test image."""
-    cost: Mapping[str, Any]
-    samples: Sequence[Sample]
+    """Task, data set, protocol, device, and the weights' card."""
+    rows: Sequence[ImageScores]
+    cost: Cost
+    samples: Sequence[SampleImages]
 
 
 @dataclass(frozen=True)
 class Report:
-    """What `report` published."""
+    """Output of `report`."""
 
     fingerprint: str
     run: str
     """Fingerprint of the training whose weights were evaluated."""
-    metrics: Mapping[str, Any]
+    metrics: Metrics
     files: Mapping[str, Callable[[], bytes]]
     """The page, the figures and the tables, by name."""
 
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """A training as MLflow has it."""
+    """A training's run in MLflow."""
 
     name: str
     id: str
     tags: Mapping[str, str]
     parameters: Mapping[str, str]
     metrics: Mapping[str, float]
-    """The last value of each."""
+    """The last value of each metric."""
     curves: Mapping[str, Sequence[tuple[int, float]]]
-    """Those of the evaluation, by name: pass and value."""
+    """Curves of the evaluation, by name: pass and value."""
+    status: str = ""
+    artifacts: str = ""
+    """URI of its artifacts."""

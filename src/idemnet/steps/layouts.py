@@ -1,4 +1,4 @@
-"""How data sets name their files: from a name to its split, sequence and role."""
+"""Layouts of data sets: from a file name to split, sequence and role."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ RESIDE_ROLES = ("hazy", "clear")
 FLAT_ROLES = ("input", "target")
 
 COUNTED_ROLES = ("frame", "sharp", "hazy", "target")
-"""One for each frame, or for each pair."""
+"""Role that occurs once for each frame or pair."""
 
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where a file stands in its data set."""
+    """Position of a file in its data set."""
 
     split: Split
     sequence: str
@@ -42,7 +42,7 @@ class Place:
 
 
 def place_files(names: Iterable[str], layout: Layout, where: str) -> list[Place]:
-    """Read every name by the layout; files that are none of its images are passed over.
+    """Parse every name by the layout; other files are skipped.
 
     Raises:
         BadInputError: If no name fits.
@@ -50,15 +50,15 @@ def place_files(names: Iterable[str], layout: Layout, where: str) -> list[Place]
     names = sorted(names)
     places = sorted(place for name in names if (place := _place(name, layout)) is not None)
     if not places:
-        seen = f"the first of {len(names)} images is {names[0]}" if names else "it holds no image"
-        raise BadInputError(f"{where}: nothing is named like {SHAPES[layout]}; {seen}")
+        seen = f"the first of {len(names)} images is {names[0]}" if names else "it has no images"
+        raise BadInputError(f"{where}: no file matches {SHAPES[layout]}; {seen}")
     return places
 
 
 def _place(name: str, layout: Layout) -> Place | None:
     parts = PurePosixPath(name).parts
     stem = PurePosixPath(name).stem
-    # Data sets are packed with or without folders around them: count from the split's folder.
+    # Archives may have extra parent folders: count from the split's folder.
     start = next((at for at, part in enumerate(parts) if part in SPLITS), None)
     split: Split = parts[start] if start is not None else "train"  # type: ignore[assignment]
     match layout, parts[start + 1 :] if start is not None else parts[-2:]:
@@ -73,7 +73,7 @@ def _place(name: str, layout: Layout) -> Place | None:
         case "flat", (role, _) if role in FLAT_ROLES:
             sequence = stem
         case "flat", (dataset, role, _) if role in FLAT_ROLES:
-            # Scores are told apart by test set; any training pair may be held out.
+            # Test scores are grouped by set; any training pair may be held out.
             sequence = dataset if split == "test" else f"{dataset}/{stem}"
         case _:
             return None
@@ -81,10 +81,10 @@ def _place(name: str, layout: Layout) -> Place | None:
 
 
 def check_structure(places: Sequence[Place], expected: StructureParameters, where: str) -> None:
-    """Compare a data set with what it is known to hold.
+    """Compare a data set with its expected structure.
 
     Raises:
-        BadInputError: Saying everything that is missing or too much.
+        BadInputError: Listing all differences.
     """
     faults = []
     for split in ("train", "test"):

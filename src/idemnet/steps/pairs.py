@@ -1,4 +1,4 @@
-"""Pairs that every task can have: ready-made ones, and versions of a frame from light to heavy."""
+"""Plan pairs: ready-made ones, and degraded versions of frames."""
 
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,9 +20,9 @@ ROLES: Mapping[str, tuple[str, str]] = {
     "reside": ("hazy", "clear"),
     "flat": ("input", "target"),
 }
-"""Of degraded and clean images, by layout."""
+"""Roles of degraded and clean images, by layout."""
 RESIDE_BORDER = 10
-"""Pixels that RESIDE's clear images have more than the hazy ones, on each side."""
+"""Extra border of RESIDE's clear images on each side, in pixels."""
 
 Degrade = Callable[[Image, float, np.random.Generator], Image]
 """Takes a clean image and a strength, 0 to 1."""
@@ -32,15 +32,15 @@ Degrade = Callable[[Image, float, np.random.Generator], Image]
 class Versions:
     """Frames of a sequence, each to be degraded several times.
 
-    The range of strengths is cut into as many parts as there are levels, and each level draws from
-    its own: together they cover the range evenly, and level 1 is the lightest.
+    The range of strengths is divided among the levels, and each level draws from its part: together
+    they cover the range evenly, and level 1 is the lightest.
     """
 
     sequence: FrameSequence
     frames: tuple[int, ...]
     """Ascending."""
     word: str
-    """For degraded images, in their names."""
+    """Name of degraded images in file names."""
     levels: int
     seed: int
     degrade: Degrade
@@ -51,14 +51,14 @@ class Versions:
         return tuple(self.name(frame, level) for frame in self.frames for level in levels)
 
     def name(self, frame: int, level: int) -> str:
-        """Name the file of a frame at a level; 0 is the clean one."""
+        """Return the file name of a frame at a level; 0 is the clean one."""
         folder = f"{self.word}_{level:02d}" if level else "clean"
         return (
             f"{self.sequence.split}/{self.sequence.name}/{folder}/{self.sequence.frames[frame]}.png"
         )
 
     def make(self, wanted: Collection[str]) -> Iterator[tuple[str, Image]]:
-        """Read forward once, and give the versions that are wanted; each has its own seed."""
+        """Yield the wanted versions, reading forward once; each has its own seed."""
         first, last = self.frames[0], self.frames[-1]
         for frame, clean in enumerate(self.sequence.read(first, last + 1), first):
             if frame not in self.frames:
@@ -73,8 +73,13 @@ class Versions:
         return self.degrade(clean, (level - 1 + rng.random()) / self.levels, rng)
 
 
-def plan_versions(all_versions: Iterable[Versions]) -> Plan:
-    """Lay out the work, a job for each sequence."""
+def about_pairs(raw: RawData, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the metadata of pairs for the next steps."""
+    return {"pairs": rows, **({"dataset": raw.dataset} if raw.dataset else {})}
+
+
+def plan_versions(raw: RawData, all_versions: Iterable[Versions]) -> Plan:
+    """Plan the work, one job per sequence."""
     jobs, rows = [], []
     for versions in all_versions:
         jobs.append(Job(versions.names, versions.make))
@@ -91,7 +96,7 @@ def plan_versions(all_versions: Iterable[Versions]) -> Plan:
             for frame in versions.frames
             for level in range(1, versions.levels + 1)
         ]
-    return Plan(jobs, {"pairs": rows})
+    return Plan(jobs, about_pairs(raw, rows))
 
 
 def describe_pair(
@@ -103,7 +108,7 @@ def describe_pair(
     degraded: str,
     clean: str,
 ) -> dict[str, Any]:
-    """Return what the next steps know of a pair made from a frame; a size is read once for all."""
+    """Return the metadata of a pair made from a frame."""
     height, width = size
     return {
         "split": sequence.split,
@@ -118,10 +123,10 @@ def describe_pair(
 
 
 def plan_ready_pairs(raw: RawData, roles: Mapping[str, tuple[str, str]] = ROLES) -> Plan:
-    """Point at a ready-made data set's pairs, after every one of them was looked at.
+    """Plan to use a data set's pairs in place, after checking every one.
 
     Raises:
-        BadInputError: Naming the images that have no partner, or one of another size.
+        BadInputError: Naming the images without a partner, or with one of another size.
     """
     degraded_role, clean_role = roles[raw.layout]
     places = place_files(raw.images, raw.layout, "raw data")  # type: ignore[arg-type]
@@ -143,18 +148,18 @@ def plan_ready_pairs(raw: RawData, roles: Mapping[str, tuple[str, str]] = ROLES)
     if faults:
         more = f" and {len(faults) - 10} more" if len(faults) > 10 else ""
         raise BadInputError(f"{len(faults)} pairs do not fit: {'; '.join(faults[:10])}{more}")
-    return Plan(about={"pairs": rows}, uses=raw.files)
+    return Plan(about=about_pairs(raw, rows), uses=raw.files)
 
 
 def _partner_key(place: Place, layout: str) -> tuple[str, ...]:
-    """Equal for images that belong together; RESIDE has many hazy images to one clear one."""
+    """Return a key that is equal for partners; RESIDE has many hazy images per clear one."""
     if layout == "reside":
         return place.split, place.sequence
     return place.split, place.sequence, place.stem
 
 
 def _named_twice(places: Sequence[Place]) -> list[str]:
-    """Find files that differ only in their endings, such as 1.jpg and 1.png."""
+    """Find files that differ only in their suffix, such as 1.jpg and 1.png."""
     found: dict[tuple[str, ...], Place] = {}
     faults = []
     for place in places:

@@ -1,57 +1,105 @@
-"""Results described before they are computed.
+"""The `step` decorator, which makes a node of a function that plans the work.
 
-A node returns a `Recipe`. The dataset that saves it first compares fingerprints: if what is
-published was made from the same parameters and inputs, nothing is computed.
+The node returns a `Recipe` and computes nothing. The dataset that saves it compares fingerprints:
+if the published folder was made from the same inputs, there is nothing to do; otherwise it calls
+the function for the `Plan` and runs its jobs (steps/publish.py).
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial, wraps
+from importlib.metadata import version as package_version
+from typing import Any, ParamSpec, Protocol
 
 from idemnet.parameters.base import Parameters
 from idemnet.storage.executor import Job
 
+Arguments = ParamSpec("Arguments")
+
+
+class Published(Protocol):
+    """Published output of another step."""
+
+    @property
+    def fingerprint(self) -> str: ...
+
 
 @dataclass(frozen=True)
 class Plan:
-    """A recipe's work, laid out after everything that can be checked beforehand was checked."""
+    """The work of a step, planned after all checks that can be made in advance."""
 
     jobs: Sequence[Job] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
-    """What the next step needs to know beside the files; part of the manifest."""
+    """Metadata for the next step; part of the manifest."""
     bytes_needed: int = 0
-    """Free disk without which there is no sense in starting."""
+    """Free disk space required to start."""
     uses: Any = None
-    """Files that stay where they are: the published folder then only points at them."""
+    """Files used in place: the published folder only refers to them."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A result described, not yet computed."""
+    """Description of a result that is not computed yet."""
 
     fingerprint: str
     plan: Callable[[], Plan]
 
 
-def fingerprint(step: str, version: int, *parts: Parameters | str | Mapping[str, Any]) -> str:
+def step(
+    name: str, version: int, *packages: str
+) -> Callable[[Callable[Arguments, Plan]], Callable[Arguments, Recipe]]:
+    """Make a node of a function that plans the work of a step.
+
+    The function is called only if the result has to be computed, which depends on the fingerprint
+    of its arguments: parameters and outputs of other steps.
+
+    Args:
+        name: Name of the step.
+        version: Version of its code (steps/versions.py).
+        packages: Packages whose releases may change its results.
+    """
+
+    def decorate(lay_out: Callable[Arguments, Plan]) -> Callable[Arguments, Recipe]:
+        @wraps(lay_out)
+        def node(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Recipe:
+            arguments: list[Any] = [*args, *kwargs.values()]
+            arguments.sort(key=lambda argument: not isinstance(argument, Parameters))
+            releases = {package: package_version(package) for package in packages}
+            return Recipe(
+                fingerprint(name, version, *arguments, *([releases] if releases else [])),
+                partial(lay_out, *args, **kwargs),
+            )
+
+        return node
+
+    return decorate
+
+
+def fingerprint(
+    step: str, version: int, *parts: Parameters | Published | str | Mapping[str, Any]
+) -> str:
     """Identify a result by what it is made from.
 
     Args:
         step: Name of the step.
-        version: Raised by whoever changes the step's code so that it gives other bytes.
-        parts: Parameters, and fingerprints of inputs.
+        version: Version of the step's code; raise it when the results change.
+        parts: Parameters, and inputs or their identities.
     """
-    plain = [
-        part.model_dump(mode="json") if isinstance(part, Parameters) else part for part in parts
-    ]
+    plain = [_identity(part) for part in parts]
     canonical = json.dumps([step, version, plain], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def _identity(part: Parameters | Published | str | Mapping[str, Any]) -> str | Mapping[str, Any]:
+    if isinstance(part, Parameters):
+        return part.model_dump(mode="json")
+    return part if isinstance(part, str | Mapping) else part.fingerprint
+
+
 def flatten(parameters: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Return every leaf with its whole key, `train.learning_rate`."""
+    """Yield every leaf with its full key, `train.learning_rate`."""
     for key, value in parameters.items():
         if isinstance(value, Mapping) and value:
             yield from flatten(value, f"{prefix}{key}.")

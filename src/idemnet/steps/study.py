@@ -4,22 +4,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import TypeAdapter
+
+from idemnet.steps.metrics import Metrics
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one cell of a study came to, with one seed."""
+    """Result of one cell of a study with one seed."""
 
     cell: str
     label: str
     seed: int
     sequence: str = ""
-    """Which test images: all, or those of one sequence."""
+    """The scored sequence; empty for all test images."""
     after: str | None = None
-    """The cell whose restored images it was given, if they were not the degraded ones."""
+    """The cell whose restored images were its input, if not the degraded ones."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of its training, flat."""
-    metrics: Mapping[str, Any] | None = None
-    """As metrics.json has them; None where it failed."""
+    """Settings of its training, flat."""
+    metrics: Metrics | None = None
+    """None if it failed."""
     failure: str = ""
 
 
@@ -31,3 +35,7 @@ class StudyResults:
     task: str
     dataset: str
     outcomes: Sequence[Outcome]
+
+
+STORED = TypeAdapter(StudyResults)
+"""Reads and writes results.json."""

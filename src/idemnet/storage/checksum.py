@@ -1,4 +1,4 @@
-"""What a downloaded file was when it arrived: its bytes and its sha256, recorded beside it."""
+"""Record the size and sha256 of a downloaded file next to it."""
 
 import hashlib
 import os
@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from idemnet.storage.atomic import write_atomic
 from idemnet.system.progress import count_bytes
 
 CHUNK = 1 << 20
 
 
 def hash_file(path: Path) -> str:
-    """Compute the sha256 of a file, however large."""
+    """Compute the sha256 of a file in chunks."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -26,7 +27,7 @@ def hash_file(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """Size and sha256 of a whole file, kept as `NAME.sha256`, which `sha256sum -c` understands."""
+    """Size and sha256 of a complete file, stored as `NAME.sha256` for `sha256sum -c`."""
 
     size: int
     sha256: str
@@ -37,7 +38,7 @@ class Record:
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
-        """Read what was recorded of a file; None if there is nothing that can be read."""
+        """Read the record of a file; None if it is missing or invalid."""
         try:
             text = cls.path_for(path).read_text("utf-8")
         except (OSError, UnicodeDecodeError):
@@ -45,11 +46,7 @@ class Record:
         found = re.match(r"# (\d+) bytes\n([0-9a-f]{64})  ", text)
         return cls(int(found[1]), found[2]) if found else None
 
-    def write(self, path: Path, workspace: Path) -> None:
-        """Record it beside the file at `path`, whole or not at all, by way of a folder of ours."""
-        temporary = workspace / "record"
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(f"# {self.size} bytes\n{self.sha256}  {path.name}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self.path_for(path))
+    def write(self, path: Path) -> None:
+        """Write the record next to the file at `path`."""
+        text = f"# {self.size} bytes\n{self.sha256}  {path.name}\n"
+        write_atomic(self.path_for(path), [text.encode()])

@@ -1,4 +1,4 @@
-"""What a published folder says of itself: its inputs, and the size and sha256 of each file."""
+"""Manifest of a published folder: its fingerprint, and the size and sha256 of each file."""
 
 import json
 import os
@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from idemnet.errors import BadInputError
-from idemnet.storage.atomic import shown, some
+from idemnet.storage.atomic import display_path, shorten
 from idemnet.storage.checksum import hash_file
 
 MANIFEST = "manifest.json"
 
 FileEntry = tuple[int, str | None]
-"""Bytes, and sha256 where the file was written by us."""
+"""Size in bytes, and sha256 if the file was written by us."""
 
 
 @dataclass(frozen=True)
 class FilesInPlace:
-    """Files that a published folder points at instead of holding them."""
+    """Files that a published folder refers to instead of containing them."""
 
     root: Path
     files: Mapping[str, FileEntry]
@@ -28,7 +28,7 @@ class FilesInPlace:
 
 @dataclass(frozen=True)
 class Manifest(FilesInPlace):
-    """What a published folder says of itself, and of the files in it or in the place it names."""
+    """Manifest of a published folder, with its files and their root."""
 
     fingerprint: str
     about: Mapping[str, Any]
@@ -50,21 +50,21 @@ def read_manifest(folder: Path, made_by: str = "") -> Manifest:
     """
     remedy = f"; make it again with: {made_by}" if made_by else ""
     if not is_published(folder):
-        raise BadInputError(f"{shown(folder)}: not found{remedy.replace(' again', '')}")
+        raise BadInputError(f"{display_path(folder)}: not found{remedy.replace(' again', '')}")
     manifest = parse_manifest(folder)
     if manifest is None:
-        raise BadInputError(f"{shown(folder / MANIFEST)}: is damaged{remedy}")
+        raise BadInputError(f"{display_path(folder / MANIFEST)}: is damaged{remedy}")
     damaged = find_damage(folder, manifest)
     if damaged:
         raise BadInputError(
-            f"{shown(manifest.root)}: {len(damaged)} of {len(manifest.files)} files are missing or "
-            f"changed: {some(damaged)}{remedy}"
+            f"{display_path(manifest.root)}: {len(damaged)} of {len(manifest.files)} files are "
+            f"missing or changed: {shorten(damaged)}{remedy}"
         )
     return manifest
 
 
 def parse_manifest(folder: Path) -> Manifest | None:
-    """Parse a manifest; None if it is not one."""
+    """Parse a manifest; return None if it is invalid."""
     try:
         stored = json.loads((folder / MANIFEST).read_bytes())
         return Manifest(
@@ -80,9 +80,8 @@ def parse_manifest(folder: Path) -> Manifest | None:
 def find_damage(folder: Path, manifest: Manifest) -> list[str]:
     """Return the files that are missing, of another size, or changed since they were recorded.
 
-    A manifest is written last, so only files that are not older than it are hashed. If these are
-    unchanged (copied, or checked out), the manifest's time is set after theirs, so that they are
-    hashed once and not by every run.
+    A manifest is written last, so only newer files are hashed. If they are unchanged (copied, or
+    checked out), the manifest's time is set after theirs, so that they are hashed only once.
     """
     place = folder / MANIFEST
     recorded, newest, damaged = place.stat().st_mtime_ns, 0, []
@@ -99,6 +98,6 @@ def find_damage(folder: Path, manifest: Manifest) -> list[str]:
             if hash_file(manifest.root / name) != sha256:
                 damaged.append(name)
     if newest and not damaged:
-        with suppress(OSError):  # another user's, or read-only: hashed again next time
+        with suppress(OSError):  # owned by another user, or read-only: hashed again next time
             os.utime(place, ns=(newest + 1, newest + 1))
     return damaged

@@ -1,4 +1,4 @@
-"""What torch.save wrote, here or elsewhere: read as tensors and plain values, never as code."""
+"""Read files of torch.save as tensors and plain values, never as code."""
 
 import io
 import zipfile
@@ -8,25 +8,27 @@ from typing import Any
 import torch
 
 from idemnet.errors import BadInputError
-from idemnet.storage.atomic import shown
+from idemnet.storage.atomic import display_path
 
 ZIP = b"PK"
-"""How a file begins that may be packed; torch's older format never is."""
+"""Magic bytes of formats that may be compressed; torch's older format never is."""
 
 
 def load_tensors(data: bytes, file: Path) -> Any:
     """Read the content of a file.
 
     Raises:
-        BadInputError: If it holds anything else, or is packed, as torch.save does not.
+        BadInputError: If it contains anything else, or is compressed, which torch.save never does.
     """
     try:
         packed = data.startswith(ZIP) and _is_packed(data)
         if not packed:
             return torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-    except Exception as error:  # of any kind: the bytes are anybody's
-        raise BadInputError(f"{shown(file)}: is not a file of tensors alone, refused") from error
-    raise BadInputError(f"{shown(file)}: is packed, as torch.save does not, refused")
+    except Exception as error:  # any exception: the bytes are untrusted
+        raise BadInputError(
+            f"{display_path(file)}: rejected, not a file of plain tensors"
+        ) from error
+    raise BadInputError(f"{display_path(file)}: rejected, compressed, which torch.save never does")
 
 
 def _is_packed(data: bytes) -> bool:

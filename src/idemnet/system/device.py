@@ -1,11 +1,12 @@
-"""Where networks compute, and how images get there and back."""
+"""Choose the device, and move images to it and back."""
 
 import platform
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from idemnet.errors import BadInputError
 from idemnet.imaging.image import Image
@@ -15,7 +16,7 @@ def choose_device(asked: str) -> str:
     """Return the device to compute on.
 
     Raises:
-        BadInputError: If one is asked for that is not there.
+        BadInputError: If the requested device is not available.
     """
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     there["cpu"] = True
@@ -23,12 +24,12 @@ def choose_device(asked: str) -> str:
         return next(device for device, is_there in there.items() if is_there)
     if not there[asked]:
         found = ", ".join(device for device, is_there in there.items() if is_there)
-        raise BadInputError(f"device = '{asked}' is not on this machine, which has: {found}")
+        raise BadInputError(f"device = '{asked}' is not available, this machine has: {found}")
     return asked
 
 
 def name_device(device: str) -> str:
-    """Describe the device, for people who compare times."""
+    """Describe the device, to put times into context."""
     if device == "cuda":
         return torch.cuda.get_device_name()
     processor = platform.processor() or platform.machine()
@@ -39,7 +40,7 @@ def name_device(device: str) -> str:
 
 
 def training_dtype(mixed_precision: str, device: str) -> torch.dtype:
-    """Return the type that `mixed_precision` (TrainParameters) computes in on a device."""
+    """Return the dtype of `mixed_precision` (TrainParameters) on a device."""
     if mixed_precision != "auto":
         named = {"bf16": torch.bfloat16, "fp16": torch.float16, "off": torch.float32}
         return named[mixed_precision]
@@ -49,13 +50,22 @@ def training_dtype(mixed_precision: str, device: str) -> torch.dtype:
 
 
 def has_bfloat16() -> bool:
-    """Return whether this CPU has instructions for bfloat16; elsewhere it is emulated, slowly."""
+    """Return whether this CPU has bfloat16 instructions; otherwise it is emulated slowly."""
     found = torch.cpu.get_capabilities()
     return bool(found.get("avx512_bf16") or found.get("amx_bf16"))
 
 
+Precision = Literal["float32", "bfloat16"]
+
+
+def restoring_precision(model: nn.Module, device: str) -> Precision:
+    """Return the dtype for 8-bit pictures: bfloat16 if network and CPU support it."""
+    can = getattr(model, "restores_in_bfloat16", False)
+    return "bfloat16" if can and device == "cpu" and has_bfloat16() else "float32"
+
+
 def synchronise(device: str) -> None:
-    """Wait until everything that was asked of the device is done."""
+    """Wait for all pending operations of the device."""
     if device == "cuda":
         torch.cuda.synchronize()
     elif device == "mps":
@@ -70,5 +80,14 @@ def to_tensor(images: Sequence[Image], device: str) -> Tensor:
 
 def to_image(tensor: Tensor) -> Image:
     """Round (3, H, W) in 0..1 to 8 bits."""
-    image: Image = (tensor.clamp(0, 1) * 255).round().byte().permute(1, 2, 0).cpu().numpy()
+    image: Image = _to_8_bits(tensor).byte().permute(1, 2, 0).cpu().numpy()
     return image
+
+
+def round_to_8_bits(tensor: Tensor) -> Tensor:
+    """Round values in 0..1 as writing and reading an 8-bit file does."""
+    return _to_8_bits(tensor) / 255
+
+
+def _to_8_bits(tensor: Tensor) -> Tensor:
+    return (tensor.clamp(0, 1) * 255).round()

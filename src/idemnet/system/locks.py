@@ -1,4 +1,4 @@
-"""File locks that the kernel drops when their owner ends, however it ends."""
+"""File locks, which the kernel releases when their owner exits."""
 
 import fcntl
 import logging
@@ -8,9 +8,9 @@ logger = logging.getLogger(__name__)
 
 
 def try_lock(file: IO[Any], mode: int = fcntl.LOCK_EX) -> None:
-    """Lock an open file, or change the mode of the lock that is held on it.
+    """Lock an open file, or change the mode of its lock.
 
-    Where the file system has no locks (some of clusters), warn and continue without.
+    On file systems without locks (some clusters), warn and continue without.
 
     Raises:
         BlockingIOError: If another process holds it.

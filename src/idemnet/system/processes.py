@@ -1,4 +1,4 @@
-"""Processes that end when the one that started them is gone."""
+"""End processes when their parent exits."""
 
 import multiprocessing
 import os
@@ -7,10 +7,10 @@ import threading
 
 
 def exit_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
-    """Make a signal end this process when its parent was killed.
+    """Send this process a signal when its parent is gone.
 
-    To the system, a forkserver's children have the forkserver for a parent, which lives as long as
-    they do: that is what torch's own watch over loader workers sees.
+    The OS parent of a forkserver's children is the forkserver, which lives as long as they do, so
+    torch's own watchdog of loader workers does not notice.
     """
     threading.Thread(target=_watch, args=(by,), daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""Long work shows how far it is: a bar on a terminal, a line now and then in a log."""
+"""Show progress: a bar on a terminal, occasional lines in a log."""
 
 import logging
 import sys
@@ -25,11 +25,11 @@ logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LINES = 30.0
 SECONDS_TO_FIRST_LINE = 5.0
-"""From then on twice as long from line to line, up to `SECONDS_BETWEEN_LINES`."""
+"""Seconds before the first line; doubled for each further line up to `SECONDS_BETWEEN_LINES`."""
 
 
 class Advance(Protocol):
-    """Told of every so many more, also of parts of one, and of what may be said beside."""
+    """Reports progress: a number of items, possibly fractional, and a note."""
 
     def __call__(self, count: float, note: str = "") -> None: ...
 
@@ -37,7 +37,7 @@ class Advance(Protocol):
 def count_bytes(
     title: str, *, done: int = 0, total: int | None = None
 ) -> AbstractContextManager[Advance]:
-    """Return a function to be told of every so many bytes more."""
+    """Return a function that reports progress in bytes."""
     columns: list[ProgressColumn] = [DownloadColumn(), TransferSpeedColumn()]
     return _meter(
         title,
@@ -50,7 +50,7 @@ def count_bytes(
 
 
 def count_items(title: str, total: int, done: int = 0) -> AbstractContextManager[Advance]:
-    """Return a function to be told of every so many items more."""
+    """Return a function that reports progress in items."""
     return _meter(title, done, total, shown=str, pace=describe_rate, columns=[_Count(), _Rate()])
 
 
@@ -62,7 +62,7 @@ def describe_rate(rate: float) -> str:
 
 
 def _whole(count: float) -> int:
-    """Return the items that are done; parts of one add up to nearly one."""
+    """Return the finished items; fractions may add up to slightly less than one."""
     return int(count + 1e-6)
 
 
@@ -87,7 +87,7 @@ def _meter(
     columns: list[ProgressColumn],
 ) -> Iterator[Advance]:
     console = Console(stderr=True)
-    # Lines are written either way: on a terminal they are for the log file alone.
+    # Lines are always logged; on a terminal they only go to the log file.
     level = logging.DEBUG if console.is_terminal else logging.INFO
     line = _lines(title, done, total, shown=shown, pace=pace, level=level)
     if not console.is_terminal:
@@ -136,7 +136,7 @@ def _lines(
 
 
 def _write(level: int, text: str) -> None:
-    """Log a line; where nobody has set up logging, as in our commands, write it to stderr."""
+    """Log a line; without logging set up, as in our commands, write it to stderr."""
     if logger.hasHandlers():
         logger.log(level, "%s", text)
     elif level >= logging.INFO:

@@ -1,48 +1,71 @@
-"""What this machine lends us."""
+"""CPU cores and memory of this machine."""
 
 import ctypes
 import os
 import re
-import resource
 import sys
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
+
+_most = sys.maxsize
+
+
+def limit_cores(most: int) -> None:
+    """Leave the other cores to other processes, from now on."""
+    global _most  # noqa: PLW0603  # of this process
+    _most = most
+
 
 def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return the number of cores that this process may use."""
+    all_cores = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        all_cores = len(os.sched_getaffinity(0))
+    return min(all_cores, _most)
+
+
+def idle_cores() -> int:
+    """Return how many of these cores other programs leave idle, measured for half a second."""
+    loads = psutil.cpu_percent(interval=0.5, percpu=True)
+    ours = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(len(loads))
+    return sum(loads[core] < 50 for core in ours)
 
 
 def peak_memory() -> int:
-    """Bytes of memory this process has held at most.
+    """Return the peak memory of this process, in bytes.
 
-    Linux counts into `getrusage` what the process that started this one held.
+    On Linux, `getrusage` would include the memory of the parent process.
     """
     if sys.platform == "linux":
         found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
         assert found, "every Linux says it"
         return int(found[1]) * 1024
+    if sys.platform == "win32":
+        peak: int = psutil.Process().memory_info().peak_wset
+        return peak
+    import resource  # noqa: PLC0415  # Windows has none
+
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-"""Settings of glibc's."""
-TILES, SMALL = 34_000_000, 1_000_000
-"""Bytes: more than most arrays of a tile of the default size have, and what is kept at most where
-memory is limited."""
+"""Options of glibc's mallopt."""
+TILES, SMALL = 10_000_000, 1_000_000
+"""Bytes: largest freed array that is kept, for tiles of the default size and where memory is
+limited."""
 
 
 def keep_freed(size: int) -> None:
-    """Make the C library keep arrays up to this size for later when they are freed, and no others.
+    """Make malloc keep freed arrays of up to this size for reuse, and return larger ones.
 
-    What is kept need not be fetched from the system page by page again: restoring in tiles takes a
-    fifth less time than where all is given back. There, a process holds what it uses, and no more.
-    Either is for the whole process, so commands ask for it, and what others import does not.
+    Reuse avoids page faults: restoring in tiles takes a fifth less time than if everything is
+    returned. The setting affects the whole process, so only commands set it, not importable code.
     """
     if sys.platform == "linux":
-        with suppress(AttributeError):  # another C library
+        with suppress(AttributeError):  # not glibc
             library = ctypes.CDLL(None)
             library.mallopt(M_MMAP_THRESHOLD, size)
             library.mallopt(M_TRIM_THRESHOLD, 2 * size)

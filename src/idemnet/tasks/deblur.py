@@ -1,4 +1,4 @@
-"""Deblurring: frames of high-frame-rate sequences are averaged, as a longer exposure would."""
+"""Deblurring: blur is synthesized by averaging frames of high-frame-rate sequences."""
 
 import logging
 from collections.abc import Collection, Iterator, Sequence
@@ -16,15 +16,15 @@ from idemnet.parameters.synthesize import BlurParameters
 from idemnet.parameters.task import TaskParameters
 from idemnet.steps import versions
 from idemnet.steps.data import RawData
-from idemnet.steps.pairs import ROLES, describe_pair, plan_ready_pairs
-from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.steps.pairs import ROLES, about_pairs, describe_pair, plan_ready_pairs
+from idemnet.steps.plan import Plan, step
 from idemnet.storage.executor import Job
 from idemnet.tasks.task import Sample, Task, Words
 
 logger = logging.getLogger(__name__)
 
 SHAKE_FRAMES = 15
-"""Averaged into a sample of the page."""
+"""Number of frames averaged for the page's sample."""
 
 
 class DeblurParameters(TaskParameters):
@@ -32,32 +32,26 @@ class DeblurParameters(TaskParameters):
 
     @model_validator(mode="after")
     def _built_in_scenes_are_long_enough(self) -> Self:
-        frames, synthesize = self.source.builtin.frames, self.synthesize
-        if self.source.kind != "builtin" or synthesize.windows != "centred":
-            return self
-        if frames < synthesize.levels[-1]:
-            raise ValueError(
-                f"source.builtin.frames = {frames} must be at least the widest level, "
-                f"{synthesize.levels[-1]}"
-            )
+        for key, source, synthesize, _ in self.preparations():
+            frames, widest = source.builtin.frames, synthesize.levels[-1]
+            centred = source.kind == "builtin" and synthesize.windows == "centred"
+            if centred and frames < widest:
+                raise ValueError(
+                    f"{key}.builtin.frames = {frames} must be at least the widest level, {widest}"
+                )
         return self
 
 
-def synthesize_blur(raw: RawData, synthesis: BlurParameters) -> Recipe:
-    """Blur around each centre at every level; a data set of pairs passes through, checked.
+@step("synthesize", versions.SYNTHESIZE["deblur"])
+def synthesize_blur(raw: RawData, synthesis: BlurParameters) -> Plan:
+    """Blur around each centre at every level; ready-made pairs are checked and used in place.
 
     Raises:
         BadInputError: If a sequence is shorter than the widest window, or a pair does not fit.
     """
-    identity = fingerprint("synthesize", versions.SYNTHESIZE["deblur"], synthesis, raw.fingerprint)
-    if raw.sequences:
-        return Recipe(identity, partial(_plan_blur, raw, synthesis))
-    blurred = "blur" if synthesis.response == "linear" else "blur_gamma"
-    roles = {**ROLES, "gopro": (blurred, "sharp")}
-    return Recipe(identity, partial(plan_ready_pairs, raw, roles))
-
-
-def _plan_blur(raw: RawData, synthesis: BlurParameters) -> Plan:
+    if not raw.sequences:
+        blurred = "blur" if synthesis.response == "linear" else "blur_gamma"
+        return plan_ready_pairs(raw, {**ROLES, "gopro": (blurred, "sharp")})
     jobs, rows, dropped = [], [], 0
     for sequence in raw.sequences:
         centres, without_room = find_centres(sequence, synthesis)
@@ -78,8 +72,8 @@ def _plan_blur(raw: RawData, synthesis: BlurParameters) -> Plan:
         names = [name for centre in centres for name in _names(sequence, centre)]
         jobs.append(Job(tuple(names), partial(_blur, sequence, centres, synthesis)))
     if dropped:
-        logger.info("%d centres left out: their widest window does not fit", dropped)
-    return Plan(jobs, {"pairs": rows, "centres_without_room": dropped})
+        logger.info("skipped %d centres whose widest window does not fit", dropped)
+    return Plan(jobs, {**about_pairs(raw, rows), "centres_without_room": dropped})
 
 
 def _blur(
@@ -111,7 +105,7 @@ def _blurred_name(sequence: FrameSequence, centre: Centre, level: int) -> str:
 
 
 def shake(image: Image) -> Image:
-    """Shake the camera while the shutter is open."""
+    """Blur a photograph by camera shake."""
     height, width = image.shape[:2]
     middle = np.array([width, height]) / 2
     camera = draw_camera(np.random.default_rng(3), 1.0, SHAKE_FRAMES // 2, max(middle))

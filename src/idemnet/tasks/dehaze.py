@@ -12,7 +12,7 @@ from idemnet.parameters.task import TaskParameters
 from idemnet.steps import versions
 from idemnet.steps.data import RawData
 from idemnet.steps.pairs import Versions, plan_ready_pairs, plan_versions
-from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.steps.plan import Plan, step
 from idemnet.tasks.task import Sample, Task, Words
 
 
@@ -20,26 +20,22 @@ class DehazeParameters(TaskParameters):
     synthesize: HazeParameters
 
 
-def synthesize_haze(raw: RawData, haze: HazeParameters) -> Recipe:
-    """Add haze to the middle frame of each sequence, by its depth; pairs pass through, checked.
+@step("synthesize haze", versions.SYNTHESIZE["dehaze"])
+def synthesize_haze(raw: RawData, haze: HazeParameters) -> Plan:
+    """Add haze to the middle frame of each sequence; ready-made pairs are used in place.
 
     Raises:
         BadInputError: If a sequence has no depth map, or a pair does not fit.
     """
-    identity = fingerprint("synthesize haze", versions.SYNTHESIZE["dehaze"], haze, raw.fingerprint)
     if not raw.sequences:
-        return Recipe(identity, partial(plan_ready_pairs, raw))
-    return Recipe(identity, partial(_plan_haze, raw, haze))
-
-
-def _plan_haze(raw: RawData, haze: HazeParameters) -> Plan:
+        return plan_ready_pairs(raw)
     missing = [one for one in raw.sequences if (one.split, one.name) not in raw.depths]
     if missing:
         raise BadInputError(
-            f"haze needs depth, but {len(missing)} sequences have no depth map, the first is to be "
-            f"depth/{missing[0].split}/{missing[0].name}.png"
+            f"haze needs depth, but {len(missing)} sequences have no depth map; the first missing "
+            f"one is depth/{missing[0].split}/{missing[0].name}.png"
         )
-    return plan_versions(
+    chosen = [
         Versions(
             sequence=sequence,
             frames=(len(sequence.frames) // 2,),
@@ -49,7 +45,8 @@ def _plan_haze(raw: RawData, haze: HazeParameters) -> Plan:
             degrade=partial(_hazy, raw.depths[sequence.split, sequence.name], haze),
         )
         for sequence in raw.sequences
-    )
+    ]
+    return plan_versions(raw, chosen)
 
 
 def _hazy(
@@ -69,7 +66,7 @@ def _hazy(
 
 
 def add_haze(image: Image) -> Image:
-    """Let what is higher in the picture be farther away."""
+    """Add haze to a photograph, with depth increasing towards the top."""
     height, width = image.shape[:2]
     depth = np.repeat(np.linspace(1, 0.2, height, dtype=np.float32)[:, None], width, axis=1)
     return make_hazy(image, depth, HazeParameters(), 0.5, np.random.default_rng(0))

@@ -11,7 +11,7 @@ from idemnet.parameters.task import TaskParameters
 from idemnet.steps import versions
 from idemnet.steps.data import RawData
 from idemnet.steps.pairs import Versions, plan_ready_pairs, plan_versions
-from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.steps.plan import Plan, step
 from idemnet.tasks.task import Sample, Task, Words
 
 
@@ -19,20 +19,16 @@ class DerainParameters(TaskParameters):
     synthesize: RainParameters
 
 
-def synthesize_rain(raw: RawData, rain: RainParameters) -> Recipe:
-    """Let it rain on frames of each sequence; a data set of pairs passes through, checked.
+@step("synthesize rain", versions.SYNTHESIZE["derain"])
+def synthesize_rain(raw: RawData, rain: RainParameters) -> Plan:
+    """Add rain to frames of each sequence; ready-made pairs are checked and used in place.
 
     Raises:
         BadInputError: If a pair does not fit.
     """
-    identity = fingerprint("synthesize rain", versions.SYNTHESIZE["derain"], rain, raw.fingerprint)
     if not raw.sequences:
-        return Recipe(identity, partial(plan_ready_pairs, raw))
-    return Recipe(identity, partial(_plan_rain, raw, rain))
-
-
-def _plan_rain(raw: RawData, rain: RainParameters) -> Plan:
-    return plan_versions(
+        return plan_ready_pairs(raw)
+    chosen = [
         Versions(
             sequence=sequence,
             frames=_every(rain.stride, len(sequence.frames)),
@@ -42,7 +38,8 @@ def _plan_rain(raw: RawData, rain: RainParameters) -> Plan:
             degrade=partial(_rainy, rain),
         )
         for sequence in raw.sequences
-    )
+    ]
+    return plan_versions(raw, chosen)
 
 
 def _rainy(rain: RainParameters, clean: Image, strength: float, rng: np.random.Generator) -> Image:
@@ -50,7 +47,7 @@ def _rainy(rain: RainParameters, clean: Image, strength: float, rng: np.random.G
 
 
 def _every(stride: int, length: int) -> tuple[int, ...]:
-    """Choose the middles of runs of `stride` frames; of a shorter sequence, its middle."""
+    """Return the middle of every `stride` frames, or of a shorter sequence."""
     return tuple(range(stride // 2, length, stride)) or (length // 2,)
 
 

@@ -1,4 +1,4 @@
-"""Everything that sets one task apart from the others."""
+"""Definition of a task."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from idemnet.steps.plan import Recipe
 
 @dataclass(frozen=True)
 class Words:
-    """What a task calls itself and its images."""
+    """Display names of a task and its images."""
 
     title: str
     degraded: str
     clean: str
     level: str = "strength"
-    """What a level counts."""
+    """Meaning of a level."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A picture to try the page with: one of the built-in test photographs, degraded."""
+    """A sample picture for the page: a degraded test photograph."""
 
     photograph: str
     title: str
@@ -30,15 +30,15 @@ class Sample:
 
 @dataclass(frozen=True)
 class Task:
-    """One task; the file that defines it is named after it."""
+    """A task, defined in a file of its name."""
 
     name: str
     verb: str
-    """What the page's button promises."""
+    """Label of the task on the page."""
     words: Words
     parameters: type[TaskParameters]
     synthesize: Callable[..., Recipe]
-    """The node function: raw data and `synthesize` parameters to pairs."""
+    """Node function from raw data and `synthesize` parameters to pairs."""
     protocols: tuple[str, ...] = ("rgb",)
-    """By which results are scored, the usual one first."""
+    """Scoring protocols, the default first."""
     samples: tuple[Sample, ...] = ()

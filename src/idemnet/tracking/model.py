@@ -1,6 +1,6 @@
-"""The network as MLflow serves it: this file is the model's code, given to MLflow by its path.
+"""MLflow model of a network: this file is the model's code, passed to MLflow by path.
 
-The model beside it is tensors, a card and the networks' source; nothing is unpickled.
+Its artifacts are tensors, a card and the networks' source; nothing is unpickled.
 """
 
 import importlib
@@ -19,10 +19,10 @@ class Restoration(PythonModel):
     """Takes one image (H, W, 3) or a batch (N, H, W, 3), RGB of 8 bits; returns them restored."""
 
     def load_context(self, context: PythonModelContext) -> None:
-        # MLflow runs this file already when the model is logged; torch is not needed there.
+        # MLflow also runs this file when the model is logged, where torch is not needed.
         from safetensors.torch import load_file  # noqa: PLC0415
 
-        # Last: an installed idemnet goes before, of which this has only the networks.
+        # Last, because an installed idemnet takes precedence; this copy has only the networks.
         sys.path.append(context.artifacts["code"])
         card = json.loads(Path(context.artifacts["card"]).read_bytes())
         build = importlib.import_module("idemnet.models").build_network
@@ -32,7 +32,7 @@ class Restoration(PythonModel):
     def predict(
         self,
         context: PythonModelContext,
-        model_input: np.ndarray,  # of NDArray MLflow would complain
+        model_input: np.ndarray,  # MLflow would warn about NDArray
         params: dict[str, Any] | None = None,
     ) -> NDArray[np.uint8]:
         import torch  # noqa: PLC0415

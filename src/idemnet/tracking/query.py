@@ -1,8 +1,7 @@
-"""Runs as MLflow has them, found by whatever a person calls them."""
+"""Find runs in MLflow by name, ID or tag."""
 
-import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,43 +9,51 @@ from typing import Any
 
 from idemnet.errors import BadInputError
 from idemnet.steps.data import TrackedRun
-from idemnet.tracking.run import with_slashes
-from idemnet.tracking.store import configure
+from idemnet.tracking.store import LOCK_SECONDS, configure
 from idemnet.tracking.uri import SQLITE, sqlite_path, without_secrets
 
+Curve = Callable[[str, str], list[tuple[int, float]]]
+"""Reads the values of a run's metric, by step."""
 PREFIX = "idemnet-"
-"""Of the experiments' names."""
+"""Prefix of experiment names."""
 CURVES = "test/repeat/"
 """Prefix of the metrics that are read with all their steps."""
+LATEST = "select key, iif(is_nan, 'nan', value) from latest_metrics where run_uuid = ?"
+CURVE = (
+    "select step, iif(is_nan, 'nan', value) from metrics where run_uuid = ? and key = ? "
+    "order by step, timestamp"
+)
 
 
 def find_runs(uri: str, wanted: Sequence[str]) -> list[TrackedRun]:
-    """Find runs by name, by the beginning of their number, or by a tag, `key=value`.
+    """Find runs by name, by the start of their run ID, or by a tag, `key=value`.
 
     Raises:
-        BadInputError: If a name finds nothing, or there is no store.
+        BadInputError: If no run matches, or there is no store.
     """
-    store = _Database(sqlite_path(uri)) if uri.startswith(SQLITE) else _Server(uri)
-    runs = store.runs()
+    runs, curve = _read_file(uri) if uri.startswith(SQLITE) else _read_server(uri)
     chosen: dict[str, TrackedRun] = {}
     for name in wanted:
         found = [run for run in runs if _is_meant(run, name)]
         if not found:
-            known = ", ".join(run.name for run in runs[:5]) or "none at all"
+            known = ", ".join(run.name for run in runs[:5]) or "none"
             raise BadInputError(
-                f"no run is called '{name}' in {without_secrets(uri)}, the latest are: {known}"
+                f"run '{name}' not found in {without_secrets(uri)}, the latest are: {known}"
             )
         chosen.update((run.id, run) for run in found)
     return [
         replace(
             run,
             metrics=with_slashes(run.metrics),
-            curves={
-                name: store.curve(run.id, name) for name in run.metrics if name.startswith(CURVES)
-            },
+            curves={name: curve(run.id, name) for name in run.metrics if name.startswith(CURVES)},
         )
         for run in chosen.values()
     ]
+
+
+def with_slashes(scores: Mapping[str, float]) -> dict[str, float]:
+    """Return scores with current names: older runs have dots instead of slashes."""
+    return {name.replace(".", "/"): value for name, value in scores.items()}
 
 
 def _is_meant(run: TrackedRun, name: str) -> bool:
@@ -57,88 +64,83 @@ def _is_meant(run: TrackedRun, name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class _Database:
+class Database:
     """MLflow's SQLite file, read without MLflow, whose import alone takes seconds."""
 
     path: Path
 
-    def runs(self) -> list[TrackedRun]:
-        """Return every run that is not deleted, the latest first, without curves."""
+    def runs(self, tag: str = "", value: str = "") -> list[TrackedRun]:
+        """Return every run that is not deleted, the latest first, without curves.
+
+        Args:
+            tag: Return only runs with this tag.
+            value: Value of the tag.
+        """
         if not self.path.is_file():
             raise BadInputError(f"{self.path}: no runs are tracked here yet, train first")
-        runs = self._select(
-            "select run_uuid, runs.name from runs join experiments using (experiment_id) "
-            "where experiments.name like ? || '%' and runs.lifecycle_stage = 'active' "
-            "and experiments.lifecycle_stage = 'active' order by start_time desc, run_uuid",
-            PREFIX,
-        )
+        runs = self.select(
+            "select run_uuid, runs.name, status, artifact_uri from runs "
+            "join experiments using (experiment_id) where experiments.name like ? || '%' "
+            "and runs.lifecycle_stage = 'active' and experiments.lifecycle_stage = 'active' "
+            "and (? = '' or run_uuid in (select run_uuid from tags where key = ? and value = ?)) "
+            "order by start_time desc, run_uuid",
+            PREFIX, tag, tag, value,
+        )  # fmt: skip
         return [
             TrackedRun(
                 name,
                 run,
-                dict(self._select("select key, value from tags where run_uuid = ?", run)),
-                dict(self._select("select key, value from params where run_uuid = ?", run)),
-                {
-                    key: math.nan if is_nan else value
-                    for key, value, is_nan in self._select(
-                        "select key, value, is_nan from latest_metrics where run_uuid = ?", run
-                    )
-                },
+                dict(self.select("select key, value from tags where run_uuid = ?", run)),
+                dict(self.select("select key, value from params where run_uuid = ?", run)),
+                {key: float(text) for key, text in self.select(LATEST, run)},
                 {},
+                status,
+                artifacts,
             )
-            for run, name in runs
+            for run, name, status, artifacts in runs
         ]
 
     def curve(self, run: str, metric: str) -> list[tuple[int, float]]:
         """Return a metric's values, by step."""
-        return [
-            (step, math.nan if is_nan else value)
-            for step, value, is_nan in self._select(
-                "select step, value, is_nan from metrics where run_uuid = ? and key = ? "
-                "order by step, timestamp",
-                run,
-                metric,
-            )
-        ]
+        return [(step, float(text)) for step, text in self.select(CURVE, run, metric)]
 
-    def _select(self, query: str, *values: str) -> list[Any]:
+    def select(self, query: str, *values: str) -> list[Any]:
+        """Return the rows of a query.
+
+        Raises:
+            BadInputError: If this is not an MLflow database.
+        """
         try:
-            with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as connection:
+            address = f"{self.path.as_uri()}?mode=ro"
+            with closing(sqlite3.connect(address, LOCK_SECONDS, uri=True)) as connection:
                 return connection.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise BadInputError(f"{self.path}: is not an MLflow database ({error})") from error
 
 
-class _Server:
-    """A tracking server, asked through MLflow's client."""
+def _read_file(uri: str) -> tuple[list[TrackedRun], Curve]:
+    database = Database(sqlite_path(uri))
+    return database.runs(), database.curve
 
-    def __init__(self, uri: str) -> None:
-        configure(patience=30)
-        from mlflow import MlflowClient  # noqa: PLC0415  # takes seconds
 
-        self._client = MlflowClient(uri, uri)
+def _read_server(uri: str) -> tuple[list[TrackedRun], Curve]:
+    """Return a server's runs, as `Database` does, and a function that reads curves."""
+    configure(patience=30)
+    from mlflow import MlflowClient  # noqa: PLC0415  # takes seconds
 
-    def runs(self) -> list[TrackedRun]:
-        """Return every run that is not deleted, the latest first, without curves."""
-        places = [
-            experiment.experiment_id
-            for experiment in self._client.search_experiments()
-            if experiment.name.startswith(PREFIX)
-        ]
-        runs = self._client.search_runs(places, max_results=5000) if places else []
-        return [
-            TrackedRun(
-                run.info.run_name,
-                run.info.run_id,
-                run.data.tags,
-                run.data.params,
-                run.data.metrics,
-                {},
-            )
-            for run in runs
-        ]
+    client = MlflowClient(uri, uri)
+    places = client.search_experiments(filter_string=f"name LIKE '{PREFIX}%'")
+    runs = client.search_runs([one.experiment_id for one in places], max_results=5000)
+    found = [
+        TrackedRun(
+            run.info.run_name, run.info.run_id, run.data.tags, run.data.params, run.data.metrics,
+            {}, run.info.status, run.info.artifact_uri,
+        )
+        for run in runs
+    ]  # fmt: skip
 
-    def curve(self, run: str, metric: str) -> list[tuple[int, float]]:
-        """Return a metric's values, by step."""
-        history = self._client.get_metric_history(run, metric)
-        return [(point.step, point.value) for point in sorted(history, key=lambda one: one.step)]
+    def curve(run: str, metric: str) -> list[tuple[int, float]]:
+        history = client.get_metric_history(run, metric)
+        return [(one.step, one.value) for one in sorted(history, key=lambda one: one.step)]
+
+    return found, curve

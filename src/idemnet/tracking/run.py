@@ -1,203 +1,232 @@
-"""What one MLflow run is told, line by line of its journal; telling it twice changes nothing."""
+"""A run in the project's own MLflow store.
+
+All operations are idempotent: a run is found by its fingerprint, and nothing is stored twice.
+"""
 
 import json
 import logging
-import math
-import shutil
+import os
+import sqlite3
 import tempfile
-import uuid
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from importlib import metadata
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from PIL import Image as PillowImage
+from idemnet.errors import BadInputError
+from idemnet.imaging.image import Image
+from idemnet.inference.weights import CARD, WEIGHTS
+from idemnet.steps.data import TrackedRun
+from idemnet.steps.metrics import Metrics
+from idemnet.steps.plan import flatten
+from idemnet.storage.atomic import path_inside
+from idemnet.tracking.buffer import Buffer, Opened
+from idemnet.tracking.query import Database
+from idemnet.tracking.registry import VALIDATED_ON, add_version, promote, save_model
+from idemnet.tracking.store import (
+    Value,
+    connect,
+    find_or_create_experiment,
+    log_all,
+    relocate_artifacts,
+)
+from idemnet.tracking.uri import local_path, sqlite_uri, without_secrets
 
-from idemnet.tracking.journal import ARTIFACTS, IMAGES, INTERRUPTED
-
-METRICS_AT_ONCE = 500
-PARAMETERS_AT_ONCE = 100
-LONGEST_PARAMETER = 6000
-LONGEST_TAG = 8000
-CHAMPION = "champion"
-SCORE = "validation/selection"
-"""By which training selects weights, and so the champion is chosen."""
-VALIDATED_ON = ("dataset", "data_fingerprint", "validation_patches")
-"""Tags of a model's version; scores of versions that differ in one of them do not compare."""
-DIGEST = 16
-"""Characters of a fingerprint, of which MLflow takes 36; folders of trainings have as many."""
-TAKES = "Takes one image (H, W, 3) or a batch (N, H, W, 3), RGB of 8 bits; returns them restored."
+EVALUATION = "evaluation.json"
+INTERRUPTED = "interrupted"
+"""Failure reason of a run that was interrupted."""
 SOURCE = ("mlflow.user", "mlflow.source.name", "mlflow.source.type", "mlflow.source.git.commit")
-"""Tags by which MLflow says who ran what."""
+"""MLflow's tags for source and user."""
 
 logger = logging.getLogger(__name__)
 
 
-class RunCopy:
-    """Tells one MLflow run what lines say."""
+def local_runs(store: Path, tag: str, value: str) -> list[TrackedRun]:
+    """Return the runs with a tag, the latest first; none if the store cannot be read."""
+    if not store.exists():
+        return []
+    try:
+        relocate_artifacts(store)
+        return Database(store).runs(tag, value)
+    except (BadInputError, sqlite3.Error) as error:
+        logger.warning("tracking: %s: %s", store, error)
+        return []
 
-    def __init__(self, client: Any, run: str, folder: Path, start: Mapping[str, Any]) -> None:
-        self._client, self._run, self._folder, self._start = client, run, folder, start
 
-    def __call__(self, batch: Sequence[Mapping[str, Any]]) -> None:
-        match batch[0]["kind"]:
-            case "metrics":
-                self._metrics(batch)
-            case "started":
-                self._started(batch[0])
-            case "tags":
-                self._tags(batch[0])
-            case "image":
-                self._image(batch[0])
-            case "failed":
-                self._failed(batch[0])
-            case "resumed":
-                self._resumed(batch[0])
-            case "finished":
-                self._finished(batch[0])
-            case "evaluated":
-                self._evaluated(batch[0])
+def find_run(store: Path, fingerprint: str) -> TrackedRun | None:
+    """Return the run with a fingerprint."""
+    return next(iter(local_runs(store, "fingerprint", fingerprint)), None)
 
-    def _started(self, line: Mapping[str, Any]) -> None:
-        from mlflow.entities import Param  # noqa: PLC0415
 
-        parameters = [
-            Param(key, (value if isinstance(value, str) else json.dumps(value))[:LONGEST_PARAMETER])
-            for key, value in line["parameters"].items()
-        ]
-        self._tags(line)
-        for some in _chunks(parameters, PARAMETERS_AT_ONCE):
-            self._client.log_batch(self._run, params=some)
-        if "data_fingerprint" in line["tags"]:
-            self._client.log_inputs(self._run, datasets=[_dataset(line["tags"])])
+class Run:
+    """A run; a resumed training continues it."""
 
-    def _tags(self, line: Mapping[str, Any]) -> None:
-        from mlflow.entities import RunTag  # noqa: PLC0415
+    def __init__(
+        self, store: Path, experiment: str, fingerprint: str, tags: Mapping[str, str]
+    ) -> None:
+        """Read the stored run, if there is one.
 
-        tags = [RunTag(key, str(value)[:LONGEST_TAG]) for key, value in line["tags"].items()]
-        self._client.log_batch(self._run, tags=tags)
+        Args:
+            store: MLflow's database, created by the first write.
+            experiment: Name of the experiment.
+            fingerprint: Identifies the run.
+            tags: Tags to add to those of `start`.
+        """
+        self._store, self._experiment, self._fingerprint = store, experiment, fingerprint
+        self._tags = {**tags, "fingerprint": fingerprint}
+        self._name, self._begun, self._parameters = "", 0, dict[str, str]()
+        self._found = find_run(store, fingerprint)
+        self._status = self._found.status if self._found else ""
+        self._monitor: Any = None
+        self._buffer = Buffer(store, self._open)
 
-    def _metrics(self, lines: Sequence[Mapping[str, Any]], prefix: str = "") -> None:
-        from mlflow.entities import Metric  # noqa: PLC0415
+    def start(self, name: str, parameters: Mapping[str, Any], tags: Mapping[str, str]) -> None:
+        """Start the run, or resume one of an earlier process; nested parameters are flattened."""
+        if self._status == "FINISHED":
+            return
+        self._name, self._begun, self._tags = name, _now(), {**self._tags, **tags}
+        self._parameters = {
+            key: value if isinstance(value, str) else json.dumps(value, default=str)
+            for key, value in flatten(parameters)
+        }
+        resumed = {}
+        if self._found and self._status != "RUNNING":
+            resumed["failure"] = f"resumed after: {self._found.tags.get('failure', self._status)}"
+        self._status = "RUNNING"
+        self._buffer.add(
+            lambda client, run: log_all(client, run, tags=resumed),
+            lambda client, run: client.update_run(run, "RUNNING"),
+        )
 
-        metrics = [
-            Metric(prefix + key, value, line["time"], line["step"])
-            for line in lines
-            for key, value in line["values"].items()
-        ]
-        for some in _chunks(metrics, METRICS_AT_ONCE):
-            self._client.log_batch(self._run, metrics=some)
+    def tag(self, tags: Mapping[str, str]) -> None:
+        """Add tags."""
+        self._buffer.add(lambda client, run: log_all(client, run, tags=tags))
 
-    def _image(self, line: Mapping[str, Any]) -> None:
-        """Log an image as `log_image` would, which names it anew each time it is called."""
-        path = self._folder / IMAGES / line["file"]
-        number = uuid.uuid5(uuid.UUID(self._start["id"]), line["file"])
-        key = line["name"].replace("/", "~")
-        name = f"{key}+step+{line['step']}+timestamp+{line['time']}+{number}"
-        with tempfile.TemporaryDirectory() as place:
-            shutil.copyfile(path, Path(place) / f"{name}.png")
-            small = PillowImage.open(path)
-            small.thumbnail((256, 256))
-            small.save(Path(place) / f"{name}+compressed.webp")
-            self._files(Path(place), "images")
-        self._client.set_tag(self._run, "mlflow.loggedImages", "True")
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """Log values, except for steps that a resumed run recomputes."""
+        now = _now()
+        self._buffer.add(metrics=[(key, float(value), now, step) for key, value in values.items()])
 
-    def _resumed(self, line: Mapping[str, Any]) -> None:
-        self._client.update_run(self._run, status="RUNNING")
-        self._client.set_tag(self._run, "failure", f"resumed after: {line['after']}"[:LONGEST_TAG])
+    def image(self, step: int, name: str, image: Image) -> None:
+        """Log an image, unless a resumed run has already logged it."""
+        now, files = _now(), f"images/{name.replace('/', '~')}+step+{step}+*"
 
-    def _failed(self, line: Mapping[str, Any]) -> None:
-        self._client.set_tag(self._run, "failure", line["reason"][:LONGEST_TAG])
-        status = "KILLED" if line["reason"] == INTERRUPTED else "FAILED"
-        self._client.set_terminated(self._run, status, line["time"])
-
-    def _finished(self, line: Mapping[str, Any]) -> None:
-        # Not under their own names: those are curves, and a step would have two values.
-        scores = with_slashes(line["scores"])
-        self._metrics([{**line, "step": 0, "values": scores}], "final/")
-        for file in line["artifacts"].values():
-            self._client.log_artifact(self._run, str(self._folder / ARTIFACTS / file))
-        if {"weights", "card"} <= line["artifacts"].keys() and "task" in self._start["tags"]:
-            self._register(line)
-        self._client.set_terminated(self._run, "FINISHED", line["time"])
-
-    def _evaluated(self, line: Mapping[str, Any]) -> None:
-        from mlflow.entities import Metric  # noqa: PLC0415
-
-        metrics = [
-            Metric(name, value, line["time"], step)
-            for name, step, value in curves(line["metrics"], "test")
-        ]
-        for some in _chunks(metrics, METRICS_AT_ONCE):
-            self._client.log_batch(self._run, metrics=some)
-        self._client.set_tag(self._run, "protocol", line["metrics"]["protocol"])
-        for file in line["artifacts"]:
-            below = (Path("report") / file).parent.as_posix()
-            self._client.log_artifact(self._run, str(self._folder / ARTIFACTS / file), below)
-
-    def _register(self, line: Mapping[str, Any]) -> None:
-        """Make the run's weights a version of the task's model, and its champion if best so far."""
-        name = f"idemnet-{self._start['tags']['task']}"
-        [model] = self._client.search_registered_models(f"name = '{name}'") or [
-            self._client.create_registered_model(name)
-        ]
-        number = self._version(name, line)
-        own, best = self._standing(line), -math.inf
-        if CHAMPION in model.aliases:
-            champion = self._client.get_model_version(name, model.aliases[CHAMPION])
-            if any(champion.tags.get(key) != own[key] for key in VALIDATED_ON):
-                logger.info(
-                    "tracking: the %s of %s stays version %s, version %s was validated on other "
-                    "data; move the alias by hand if you want to",
-                    CHAMPION, name, champion.version, number,
-                )  # fmt: skip
+        def write(client: Any, run: str) -> None:
+            there = [*local_path(client.get_run(run).info.artifact_uri).glob(files)]
+            if len(there) == 2:  # the picture, and a thumbnail for MLflow's UI
                 return
-            best = float(champion.tags.get(SCORE, math.nan))
-        if float(own.get(SCORE, math.nan)) > best:
-            self._client.set_registered_model_alias(name, CHAMPION, number)
+            for half in there:  # left by a killed process
+                half.unlink()
+            client.log_image(run, image, key=name, step=step, timestamp=now)
 
-    def _standing(self, line: Mapping[str, Any]) -> dict[str, str]:
-        """Return a version's tags: its scores, and what they were measured on."""
-        tags, parameters = self._start["tags"], self._start["parameters"]
-        told = (
-            tags.get("dataset"),
-            tags.get("data_fingerprint"),
-            parameters.get("train.validation_patches"),
+        self._buffer.add(write)
+
+    def finish(self, scores: Mapping[str, float], artifacts: Mapping[str, bytes]) -> None:
+        """Mark the run finished, with the scores of the selected weights, and files by name."""
+        if self._status == "FINISHED":
+            return
+        self._status, now = "FINISHED", _now()
+        # Under other names than the curves, which would get two values at a step.
+        final = [(f"final/{key}", float(value), now, 0) for key, value in scores.items()]
+        patches = self._parameters.get("train.validation_patches", "")
+        about = {**self._tags, "validation_patches": patches}
+        version = {key: str(value) for key, value in scores.items()}
+        version |= {key: about.get(key, "") for key in VALIDATED_ON}
+
+        def write(client: Any, run: str) -> None:
+            self._log_once(client, run, final)
+            with tempfile.TemporaryDirectory() as folder:
+                files, model = Path(folder) / "files", Path(folder) / "model"
+                _write_files(files, artifacts)
+                client.log_artifacts(run, str(files))
+                if {WEIGHTS, CARD} <= artifacts.keys():
+                    name = f"idemnet-{about['task']}"
+                    save_model(model, files)
+                    client.log_artifacts(run, str(model), "model")
+                    add_version(client, run, name, version)
+                    promote(client, run, name)
+            client.set_terminated(run, "FINISHED", now)
+
+        self._buffer.add(write)
+
+    def evaluated(self, fingerprint: str, metrics: Metrics, artifacts: Mapping[str, bytes]) -> None:
+        """Add the scores of a report, once."""
+        if self._found and self._found.tags.get("evaluation") == fingerprint:
+            return
+        now, numbers = _now(), metrics.model_dump()
+        values = [(name, value, now, step) for name, step, value in curves(numbers, "test")]
+        tags = {"protocol": metrics.protocol, "evaluation": fingerprint}
+
+        def write(client: Any, run: str) -> None:
+            self._log_once(client, run, values)
+            client.log_dict(run, numbers, EVALUATION)
+            with tempfile.TemporaryDirectory() as folder:
+                _write_files(Path(folder), artifacts)
+                client.log_artifacts(run, folder, "report")
+            log_all(client, run, tags=tags)
+
+        self._buffer.add(write)
+
+    def fail(self, reason: str) -> None:
+        """Mark the run failed, if it was started and has not finished."""
+        if self._status != "RUNNING":
+            return
+        tags, now = {"failure": without_secrets(reason)}, _now()
+        status = "KILLED" if reason == INTERRUPTED else "FAILED"
+        self._buffer.add(
+            lambda client, run: log_all(client, run, tags=tags),
+            lambda client, run: client.set_terminated(run, status, now),
         )
-        scores = with_slashes(line["scores"]) | dict(zip(VALIDATED_ON, told, strict=True))
-        return {key: str(value) for key, value in scores.items()}
 
-    def _version(self, name: str, line: Mapping[str, Any]) -> str:
-        run = self._run
-        found = self._client.search_model_versions(f"name = '{name}' and run_id = '{run}'")
-        if found:
-            return str(found[0].version)
-        with tempfile.TemporaryDirectory() as place:
-            weights, card = (
-                str(self._folder / ARTIFACTS / line["artifacts"][kind])
-                for kind in ("weights", "card")
-            )
-            _save_model(Path(place) / "model", weights, card)
-            self._files(Path(place))
-        source = f"{self._client.get_run(run).info.artifact_uri}/model"
-        version = self._client.create_model_version(
-            name, source, run, self._standing(line), description=TAKES
+    def flush(self) -> None:
+        """Wait until everything is stored, so that no checkpoint is ahead of its metrics."""
+        self._buffer.flush()
+
+    def close(self) -> None:
+        """Store what is left, if possible."""
+        if self._monitor:
+            self._monitor.finish()
+        self._buffer.close()
+
+    def _open(self) -> Opened:
+        """Find or create the run; add missing parameters and tags."""
+        uri = sqlite_uri(self._store)
+        client = connect(uri)
+        found = find_run(self._store, self._fingerprint)
+        run = found.id if found else self._create(client, uri)
+        stored = found or TrackedRun("", run, {}, {}, {}, {})
+        parameters, tags = (
+            {key: value for key, value in wanted.items() if key not in there}
+            for wanted, there in ((self._parameters, stored.parameters), (self._tags, stored.tags))
         )
-        return str(version.version)
+        log_all(client, run, (), parameters, tags)
+        if "data_fingerprint" in self._tags:
+            client.log_inputs(run, datasets=[_dataset(self._tags)])
+        if self._status == "RUNNING" and not self._monitor:
+            self._monitor = _monitor(run, uri)
+        steps = "select key, max(step) from metrics where run_uuid = ? group by key"
+        return client, run, dict(Database(self._store).select(steps, run))
 
-    def _files(self, place: Path, below: str = "") -> None:
-        """Copy a folder's files one by one; `log_artifacts` starts threads that delay an exit."""
-        for path in sorted(path for path in place.rglob("*") if path.is_file()):
-            parent = (Path(below) / path.relative_to(place).parent).as_posix()
-            self._client.log_artifact(self._run, str(path), "" if parent == "." else parent)
+    def _create(self, client: Any, uri: str) -> str:
+        tags = {"fingerprint": self._fingerprint}
+        if parent := find_run(self._store, self._tags.get("parent", "")):
+            tags["mlflow.parentRunId"] = parent.id
+        place = find_or_create_experiment(client, uri, self._experiment)
+        run = client.create_run(place, self._begun, tags, self._name)
+        return str(run.info.run_id)
+
+    def _log_once(self, client: Any, run: str, values: Iterable[Value]) -> None:
+        """Log values that the run does not have yet; a killed process may have logged some."""
+        stored = "select key, value, step from metrics where run_uuid = ? and is_nan = 0"
+        known = set(Database(self._store).select(stored, run))
+        log_all(client, run, [one for one in values if (one[0], one[1], one[3]) not in known])
 
 
 def curves(figures: Any, name: str, step: int = 0) -> Iterator[tuple[str, int, float]]:
-    """Return every number with its name and step.
+    """Yield every number with its name and step.
 
-    What differs by a number only (pass, iteration, level, sigma) becomes one curve over it, since
-    MLflow draws curves and compares runs by them; everything else becomes part of the name.
+    Values over a number (pass, iteration, level, sigma) become one curve, since MLflow draws and
+    compares curves; all other keys become part of the name.
     """
     if isinstance(figures, Mapping):
         for key, value in figures.items():
@@ -212,57 +241,33 @@ def curves(figures: Any, name: str, step: int = 0) -> Iterator[tuple[str, int, f
         yield name, step, float(figures)
 
 
-def _save_model(place: Path, weights: str, card: str) -> None:
-    import numpy as np  # noqa: PLC0415
-
-    # One is of MLflow's own code, the other asks for an example, which the signature replaces.
-    for said in ("Any type hint is inferred as AnyType", "An input example was not provided"):
-        warnings.filterwarnings("ignore", f".*{said}", UserWarning)
-    from mlflow import pyfunc  # noqa: PLC0415
-    from mlflow.models import ModelSignature  # noqa: PLC0415
-    from mlflow.types import Schema, TensorSpec  # noqa: PLC0415
-
-    # A shape would have to be that of one image or that of a batch: the model checks it itself.
-    images = Schema([TensorSpec(np.dtype(object), (-1,))])
-    needed = ("mlflow", "numpy", "safetensors", "torch")
-    with tempfile.TemporaryDirectory() as folder:
-        pyfunc.save_model(
-            place,
-            python_model=str(Path(__file__).with_name("model.py")),
-            artifacts={"weights": weights, "card": card, "code": str(_copy_networks(Path(folder)))},
-            # Without a local suffix (2.13.0+cpu), which package indexes do not have.
-            pip_requirements=[
-                f"{package}=={metadata.version(package).partition('+')[0]}" for package in needed
-            ],
-            signature=ModelSignature(images, images),
-        )
+def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        path_inside(folder, name).write_bytes(content)
 
 
-def _copy_networks(folder: Path) -> Path:
-    """Copy what building a network takes: idemnet is in no package index to be installed from."""
-    package = Path(__file__).parents[1]
-    for file in (package / "__init__.py", package / "errors.py", *package.glob("models/*.py")):
-        target = folder / "code" / package.name / file.relative_to(package)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, target)
-    return folder / "code"
-
-
-def with_slashes(scores: Mapping[str, float]) -> dict[str, float]:
-    """Return scores under today's names: older journals and runs have dots in them."""
-    return {name.replace(".", "/"): value for name, value in scores.items()}
+def _now() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _dataset(tags: Mapping[str, str]) -> Any:
-    """Return a training's data as an input of its run: made by code, told apart by fingerprint."""
+    """Return a training's data as an MLflow dataset input, identified by its fingerprint."""
     from mlflow.entities import Dataset, DatasetInput, InputTag  # noqa: PLC0415
 
     source = json.dumps({"tags": {key: tags[key] for key in SOURCE if key in tags}})
-    name, digest = tags.get("dataset", "unnamed"), tags["data_fingerprint"][:DIGEST]
+    digest = tags["data_fingerprint"][:16]  # MLflow allows 36 characters
     context = InputTag("mlflow.data.context", "training")
-    return DatasetInput(Dataset(name, digest, "code", source), [context])
+    return DatasetInput(Dataset(tags["dataset"], digest, "code", source), [context])
 
 
-def _chunks(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
+def _monitor(run: str, uri: str) -> Any:
+    """Start MLflow's system metrics, if they are enabled."""
+    if os.environ.get("MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "").lower() not in ("true", "1"):
+        return None
+    from mlflow.system_metrics import system_metrics_monitor  # noqa: PLC0415
+
+    kind: Any = system_metrics_monitor.SystemMetricsMonitor
+    monitor = kind(run, resume_logging=True, tracking_uri=uri)
+    monitor.start()
+    return monitor

@@ -1,4 +1,4 @@
-"""Tracking as a training step sees it: a journal to write in; MLflow gets a copy of it."""
+"""Track trainings in the project's own MLflow store."""
 
 import getpass
 import json
@@ -9,140 +9,132 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from kedro.utils import find_kedro_project
+from pydantic import ValidationError
 
 from idemnet import __version__
 from idemnet.errors import BadInputError
 from idemnet.inference.weights import HISTORY, WEIGHTS, TrainedModel, read_weights
 from idemnet.steps.data import Report
-from idemnet.tracking.journal import ARTIFACTS, INTERRUPTED, JOURNAL, Journal, read_start
-from idemnet.tracking.store import Progress, Uploader
-from idemnet.tracking.system_metrics import system_monitor
-from idemnet.tracking.uri import chosen_uri, tracking_uri, without_secrets
-
-JOURNAL_FOLDER = "journal"
+from idemnet.steps.metrics import Metrics
+from idemnet.tracking.query import PREFIX
+from idemnet.tracking.run import EVALUATION, INTERRUPTED, Run, find_run, local_runs
+from idemnet.tracking.uri import local_path, without_secrets
 
 
 @dataclass(frozen=True)
 class Tracker:
-    """Opens the journals of one task and data set."""
+    """Opens the runs of one task and data set."""
 
-    folder: Path
+    store: Path
+    """MLflow's database; run files are in mlruns/ next to it."""
     task: str
     dataset: str
-    uri: str
-    experiment: str
 
     def finished(self, fingerprint: str) -> bool:
-        """Whether a training's record is complete."""
-        return Journal(self.folder / fingerprint[:16] / JOURNAL_FOLDER).finished
+        """Return whether a training's record is complete."""
+        found = find_run(self.store, fingerprint)
+        return found is not None and found.status == "FINISHED"
 
     def trained(self, fingerprint: str) -> TrainedModel | None:
-        """Return what a finished training ended with, or None where there is no such record."""
-        files = self.folder / fingerprint[:16] / JOURNAL_FOLDER / ARTIFACTS
-        if not self.finished(fingerprint):
+        """Return the result of a finished training, or None if it is not recorded."""
+        found = find_run(self.store, fingerprint)
+        if found is None or found.status != "FINISHED":
             return None
+        files = local_path(found.artifacts)
         try:
             weights, card = read_weights(files / WEIGHTS)
             history = json.loads((files / HISTORY).read_bytes())
-        except (BadInputError, OSError, ValueError):  # removed or damaged: the checkpoint has it
+        except (BadInputError, OSError, ValueError):  # removed or damaged: use the checkpoint
             return None
         return TrainedModel(weights, card, history)
 
     @contextmanager
-    def run(self, fingerprint: str) -> Iterator[Journal]:
-        """Open a training run's journal; an error inside becomes the reason why it failed."""
-        root = project_root(self.folder)
-        place = self.folder / fingerprint[:16] / JOURNAL_FOLDER
-        place.mkdir(parents=True, exist_ok=True)
-        Progress(place).aim(chosen_uri(self.uri), self.experiment)
-        tags = {**surroundings(root), "task": self.task, "dataset": self.dataset}
-        journal = Journal(place, tags, system_monitor())
-        uploader = Uploader(place, tracking_uri(self.uri, root), self.experiment)
-        uploader.start()
+    def run(self, fingerprint: str) -> Iterator[Run]:
+        """Open a run; an exception inside is recorded as the failure reason."""
+        tags = {
+            **describe_environment(self.store.parent),
+            "task": self.task,
+            "dataset": self.dataset,
+        }
+        run = Run(self.store, f"{PREFIX}{self.task}", fingerprint, tags)
         try:
-            yield journal
+            yield run
         except Exception as error:
-            journal.fail(without_secrets(f"{type(error).__name__}: {error}"))
+            run.fail(f"{type(error).__name__}: {error}")
             raise
         except BaseException:
-            journal.fail(INTERRUPTED)
+            run.fail(INTERRUPTED)
             raise
         finally:
-            uploader.close()
+            run.close()
 
     def evaluated(self, report: Report) -> None:
-        """Add a report to its training's record; without such a training there is nothing to do."""
-        if not Journal(self.folder / report.run[:16] / JOURNAL_FOLDER).finished:
-            return
-        with self.run(report.run) as journal:
-            files = {name: read() for name, read in report.files.items()}
-            journal.evaluated(report.fingerprint, report.metrics, files)
+        """Add a report to its training's record, if there is one."""
+        found = find_run(self.store, report.run)
+        if found and found.status == "FINISHED":
+            with self.run(report.run) as run:
+                files = {name: read() for name, read in report.files.items()}
+                run.evaluated(report.fingerprint, report.metrics, files)
 
     def evaluations(self, except_for: str) -> list[dict[str, Any]]:
-        """Return the latest figures of every training but one."""
-        found = []
-        for path in sorted(self.folder.glob(f"*/{JOURNAL_FOLDER}/{JOURNAL}")):
-            if path.parent.parent.name == except_for[:16]:
-                continue
-            evaluation = Journal(path.parent).evaluation
-            if evaluation:
-                start = read_start(path.parent)
-                found.append(
-                    {
-                        "fingerprint": evaluation["fingerprint"],
-                        "name": start["name"],
-                        "parameters": start["parameters"],
-                        "metrics": evaluation["metrics"],
-                    }
-                )
-        return found
+        """Return the latest metrics of every training but one, the oldest first."""
+        return [
+            {
+                "fingerprint": run.tags["evaluation"],
+                "name": run.name,
+                "parameters": {key: _parse(value) for key, value in run.parameters.items()},
+                "metrics": metrics,
+            }
+            for run in reversed(local_runs(self.store, "dataset", self.dataset))
+            if run.tags.get("task") == self.task
+            and run.tags.get("fingerprint") != except_for
+            and "evaluation" in run.tags
+            and (metrics := _read_metrics(local_path(run.artifacts) / EVALUATION))
+        ]
 
 
-def project_root(start: Path) -> Path:
-    """Find the project that a folder belongs to, else the one we are in."""
-    here = Path.cwd()
-    return find_kedro_project(start.resolve()) or find_kedro_project(here) or here
+def _read_metrics(path: Path) -> Metrics | None:
+    """Return a run's evaluation metrics; None if missing or of an incompatible version."""
+    try:
+        return Metrics.model_validate_json(path.read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
 
 
-def surroundings(root: Path) -> dict[str, str]:
-    """Return which code runs, on what, where, and how it was called."""
+def _parse(parameter: str) -> Any:
+    """Parse a parameter's value, which MLflow stores as text."""
+    try:
+        return json.loads(parameter)
+    except ValueError:
+        return parameter
+
+
+def describe_environment(root: Path) -> dict[str, str]:
+    """Return tags of the code, machine and command."""
     tags = {
         "host": socket.gethostname(),
-        "mlflow.user": _user(),
+        "mlflow.user": str(os.getuid()),
         "mlflow.source.name": without_secrets(shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])),
         "mlflow.source.type": "LOCAL",
         "version.python": platform.python_version(),
         "version.idemnet": __version__,
         "version.torch": metadata.version("torch"),
     }
-    commit = _git(root, "rev-parse", "HEAD")
-    if commit:
-        tags["mlflow.source.git.commit"] = commit
-        changed = bool(_git(root, "status", "--porcelain"))
-        tags["mlflow.source.git.dirty"] = str(changed).lower()
-    return tags
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a user without a name, as in some containers
-        return str(os.getuid())
-
-
-def _git(root: Path, *command: str) -> str:
-    try:
+    with suppress(KeyError, OSError):  # a user without a name, as in some containers
+        tags["mlflow.user"] = getpass.getuser()
+    with suppress(OSError, subprocess.SubprocessError):  # no git, no repository
         result = subprocess.run(  # noqa: S603
-            ["git", "-C", str(root), *command],  # noqa: S607
+            ["git", "-C", str(root), "status", "--porcelain=v2", "--branch"],  # noqa: S607
             capture_output=True, text=True, timeout=5, check=True,
         )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return ""  # no git, no repository: then there is nothing to say
-    return result.stdout.strip()
+        commit, *lines = result.stdout.splitlines()
+        if not commit.endswith("(initial)"):
+            tags["mlflow.source.git.commit"] = commit.split()[-1]
+            tags["mlflow.source.git.dirty"] = str(any(line[0] != "#" for line in lines)).lower()
+    return tags

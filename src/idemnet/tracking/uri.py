@@ -1,49 +1,49 @@
-"""Addresses of MLflow stores: which one is meant, and what of it may be shown."""
+"""URIs of MLflow stores."""
 
 import os
 import re
 from pathlib import Path
 from urllib.parse import unquote
 
+from kedro.utils import find_kedro_project
+
 SQLITE = "sqlite:///"
 
 
-def tracking_uri(configured: str, root: Path) -> str:
-    """Return where runs are tracked: MLFLOW_TRACKING_URI, what is set, or a file at `root`."""
-    return chosen_uri(configured) or sqlite_uri(root.resolve() / "mlflow.db")
+def project_store() -> Path:
+    """Return the store of the current project, or of this folder outside of one."""
+    here = Path.cwd()
+    return (find_kedro_project(here) or here) / "mlflow.db"
+
+
+def tracking_uri() -> str:
+    """Return where runs are looked up: MLFLOW_TRACKING_URI, or the project's own store."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or sqlite_uri(project_store())
 
 
 def sqlite_uri(path: Path) -> str:
-    """Name a database by its file; a percent sign in its path would be taken for an escape."""
-    if not {"%", "?"} & set(str(path)):
-        return f"{SQLITE}{path}"
-    from sqlalchemy import URL  # noqa: PLC0415
-
-    return URL.create("sqlite", database=str(path)).render_as_string()
+    """Return a database's URI, with percent signs escaped."""
+    return SQLITE + str(path.resolve()).replace("%", "%25").replace("?", "%3F")
 
 
 def sqlite_path(uri: str) -> Path:
-    """Return the file that an address names."""
-    if not {"%", "?"} & set(uri):
-        return Path(uri.removeprefix(SQLITE)).resolve()
-    from sqlalchemy import make_url  # noqa: PLC0415
-
-    return Path(make_url(uri).database or "").resolve()
+    """Return the file of a database URI."""
+    return Path(unquote(uri.removeprefix(SQLITE).partition("?")[0])).resolve()
 
 
-def chosen_uri(configured: str) -> str:
-    """Return the store that was chosen, if any."""
-    return os.environ.get("MLFLOW_TRACKING_URI") or configured
+def local_path(uri: str) -> Path:
+    """Return the folder of a local artifact URI."""
+    return Path(unquote(uri.removeprefix("file://")))
 
 
 def without_secrets(text: str) -> str:
-    """Strip `user:password@` and queries from the addresses in a text."""
+    """Strip `user:password@` and queries from the URIs in a text."""
     text = re.sub(r"(\w://)[^/\s]*@", r"\1", text)
     return re.sub(r"(\w://[^\s?'\"]*)\?[^\s'\")]*", r"\1", text)
 
 
 def explain(error: Exception, uri: str) -> str:
-    """Summarise MLflow's error in one line, without what must not be shown."""
+    """Summarise an MLflow error in one line, without secrets."""
     text = " ".join(str(error).split()) or type(error).__name__
     for found in re.findall(r"\w://.*?\?(.+)", uri) + re.findall(r"\w://[^/\s]*?:([^/\s]+)@", uri):
         for secret in (found, unquote(found)):

@@ -1,4 +1,4 @@
-"""Several trainings at once, each on a core of its own: small networks gain nothing from two."""
+"""Run several trainings at once, one core each: small networks gain nothing from two."""
 
 import logging
 import multiprocessing
@@ -17,11 +17,11 @@ from idemnet.training.process_group import ProcessGroup
 logger = logging.getLogger(__name__)
 
 
-def train_side_by_side(jobs: Sequence[TrainingJob]) -> None:
-    """Train those that take one core each, as many at once as there are cores.
+def train_concurrently(jobs: Sequence[TrainingJob]) -> None:
+    """Run single-core trainings concurrently, one per core.
 
-    Whoever asks for one of them afterwards finds it done. One that fails is left undone: it will
-    fail again, and be reported, when it is asked for.
+    Later requests for them find them done. A training that fails here is left unfinished, and
+    fails again, with its error, when it is requested.
     """
     waiting = deque(job for job in jobs if _takes_one_core(job) and not job.is_finished())
     if len(waiting) < 2:
@@ -36,7 +36,7 @@ def train_side_by_side(jobs: Sequence[TrainingJob]) -> None:
                 running[-1].start()
             wait([process.sentinel for process in running])
             running = [process for process in running if process.is_alive()]
-    except BaseException:  # Ctrl-C, too: they save what they have
+    except BaseException:  # including Ctrl-C: they save a checkpoint
         for process in running:
             process.terminate()
         raise
@@ -46,13 +46,11 @@ def train_side_by_side(jobs: Sequence[TrainingJob]) -> None:
 
 
 def _takes_one_core(job: TrainingJob) -> bool:
-    parameters = job.parameters
-    alone = parameters.processes * parameters.nodes == 1
-    return job.device == "cpu" and job.threads == 1 and alone
+    return job.device == "cpu" and job.threads == job.processes == job.nodes == 1
 
 
 def _train_alone(job: TrainingJob) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    exit_with_parent(signal.SIGTERM)  # which saves first
+    exit_with_parent(signal.SIGTERM)  # saves before exiting
     job.check()
     train_as(job, ProcessGroup())

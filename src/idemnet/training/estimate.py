@@ -1,4 +1,4 @@
-"""What a training will cost, said before it starts."""
+"""Estimate what a training will cost, before it starts."""
 
 import time
 
@@ -9,27 +9,27 @@ from idemnet.system.device import synchronise
 from idemnet.system.resources import peak_memory
 from idemnet.training.job import TrainingJob
 from idemnet.training.loss import idempotent_loss
-from idemnet.training.schedule import passes
+from idemnet.training.schedule import passes_in
 from idemnet.training.state import State
 
 BACKWARD = 2
-"""A gradient costs about twice what the forward pass costs."""
+"""A backward pass costs about twice a forward pass."""
 PATIENCE = 0.5
-"""Seconds that one sample may take for a whole batch to be tried too."""
+"""Seconds per sample up to which a whole batch is timed."""
 
 
 def describe_cost(job: TrainingJob, state: State) -> str:
-    """Try a batch, or one sample where that is slow, and say what the whole will take."""
+    """Time a batch, or one sample if that is slow, and describe the total cost."""
     parameters, size = job.parameters, job.parameters.crop
-    mine = parameters.batch_size // (parameters.processes * parameters.nodes)
-    macs = count_macs(state.model, size, size) * parameters.times * parameters.batch_size
+    mine = parameters.batch_size // (job.processes * job.nodes)
+    macs = count_macs(state.model, size, size) * parameters.passes * parameters.batch_size
     seconds = _time_step(job, state, 1) * mine
     tried = "one sample"
     if seconds < PATIENCE * mine:
         seconds, tried = _time_step(job, state, mine), "one batch"
-    # In the warm-up there is one pass instead of several.
-    work = sum(passes(parameters, epoch) for epoch in range(parameters.epochs))
-    minutes = seconds * job.steps_per_epoch * work / parameters.times / 60
+    # The first epochs may have a single pass.
+    work = sum(passes_in(parameters, epoch) for epoch in range(parameters.epochs))
+    minutes = seconds * job.steps_per_epoch * work / parameters.passes / 60
     duration = f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.0f} h"
     return (
         f"training {job.task}: {count_parameters(state.model):,} parameters, {job.steps:,} steps, "
@@ -39,7 +39,7 @@ def describe_cost(job: TrainingJob, state: State) -> str:
 
 
 def _time_step(job: TrainingJob, state: State, samples: int) -> float:
-    """Measure forward and backward, synchronised, after a warm-up; no weight is changed."""
+    """Time forward and backward, synchronised, after a warm-up; changes no weights."""
     size = job.parameters.crop
     images = torch.rand(samples, 3, size, size, generator=torch.Generator()).to(job.device)
     times = []
@@ -47,7 +47,7 @@ def _time_step(job: TrainingJob, state: State, samples: int) -> float:
         synchronise(job.device)
         begun = time.perf_counter()
         losses = idempotent_loss(
-            state.model, images, images, times=job.parameters.times, alphas=job.parameters.alphas
+            state.model, images, images, passes=job.parameters.passes, alphas=job.parameters.alphas
         )
         torch.autograd.backward(losses["total"])
         synchronise(job.device)

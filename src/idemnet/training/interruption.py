@@ -1,4 +1,4 @@
-"""Signals and limits that end a training early: the step is finished and saved first."""
+"""Stop a training on signals and limits, after the current step is saved."""
 
 import logging
 import os
@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Self
 logger = logging.getLogger(__name__)
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
-"""Ctrl-C, the end of a job, and what schedulers send some minutes before it."""
+"""Ctrl-C, the end of a job, and the warning that schedulers send before it."""
 SAVED = "saved; the same command resumes from here"
 
 
@@ -19,7 +19,7 @@ class Interruption:
 
     def __init__(self) -> None:
         self.asked = 0
-        """The number of the signal; 0: none came."""
+        """Number of the received signal; 0: none."""
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
@@ -40,14 +40,16 @@ class Interruption:
         if self.asked:
             raise SystemExit(128 + number)
         self.asked = number
-        logger.warning("%s: finishing this step", signal.Signals(number).name)
+        logger.warning(
+            "%s: finishing this step; send it again to exit at once", signal.Signals(number).name
+        )
 
 
 def stop(signal_number: int = 0) -> NoReturn:
     """Exit before the training is finished, so that no later step runs.
 
-    The exit code is the one that shells expect of a signal (130, 138, 143), or 0 at a time limit.
-    DVC would take 0 for a finished stage, so it gets an error instead.
+    The exit code is 128 plus the signal (130, 138, 143), or 0 at a time limit. DVC would treat 0 as
+    a finished stage, so it gets an error instead.
     """
     if signal_number:
         raise SystemExit(128 + signal_number)

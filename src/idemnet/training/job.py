@@ -1,4 +1,4 @@
-"""A training described: everything a process needs to take part in it."""
+"""Description of a training: everything that a process needs to join it."""
 
 import math
 from collections.abc import Mapping
@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from idemnet.errors import BadInputError
+from idemnet.parameters.renamed import with_new_names, with_old_names
 from idemnet.parameters.train import TrainParameters
 from idemnet.steps import versions
 from idemnet.steps.data import Patches
 from idemnet.steps.plan import fingerprint, flatten
 from idemnet.steps.services import CheckpointStore, Tracker
-from idemnet.system.resources import cores
-from idemnet.training.order import group_by_pair, less_blurred
+from idemnet.system.resources import idle_cores
+from idemnet.training.order import group_by_pair, less_blurred, share_epoch
+from idemnet.training.world import check_batch, count_processes
 
 if TYPE_CHECKING:
     import torch
@@ -25,20 +27,20 @@ WITHOUT_EFFECT = {
     "workers", "checkpoint_steps", "checkpoint_minutes", "time_limit_minutes", "rendezvous",
     "rendezvous_minutes",
 }  # fmt: skip
-"""Parameters that change how long a training takes, and nothing else."""
+"""Parameters that only affect the duration of a training."""
 ENVIRONMENT = {
-    "device", "threads", "deterministic", "compile", "accumulate", "checkpoint_iterations",
+    "device", "threads", "deterministic", "compile", "accumulation_steps", "checkpoint_iterations",
     "processes", "nodes",
 }  # fmt: skip
-"""Parameters that say where and how it is computed: in exact arithmetic they change nothing, so a
-checkpoint is resumed with others; in floating point the last bits differ."""
+"""Parameters of the computing environment: in exact arithmetic they have no effect, so a checkpoint
+is resumed with others; in floating point the last bits differ."""
 
 STARTED = psutil.Process().create_time()
 
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """What to train, on what, and where it is kept; can be sent to other processes."""
+    """What to train, the data, and where to save; can be sent to other processes."""
 
     task: str
     parameters: TrainParameters
@@ -46,9 +48,9 @@ class TrainingJob:
     checkpoints: CheckpointStore
     tracker: Tracker
     joins: bool = False
-    """Whether another node owns the folder, and saves the checkpoints."""
+    """Whether another node owns the folder and saves checkpoints."""
     started: float = STARTED
-    """When the command was started; sent along to other processes."""
+    """Start time of the command, shared with other processes."""
 
     @cached_property
     def device(self) -> str:
@@ -58,36 +60,50 @@ class TrainingJob:
 
     @cached_property
     def dtype(self) -> "torch.dtype":
-        """What mixed precision computes in; float32 where it is off."""
+        """Return the dtype of mixed precision; float32 if it is off."""
         from idemnet.system.device import training_dtype  # noqa: PLC0415
 
         return training_dtype(self.parameters.mixed_precision, self.device)
 
     @property
     def precision(self) -> str:
-        """Return its name, for cards and records."""
+        """Return the dtype's name, for cards and records."""
         return str(self.dtype).removeprefix("torch.")
 
-    @property
+    @cached_property
     def threads(self) -> int:
-        """CPU threads of one process."""
-        return self.parameters.threads or max(1, cores() // self.parameters.processes)
+        """Return the number of CPU threads of one process; measured once, before others start."""
+        return self.parameters.threads or max(1, idle_cores() // self.processes)
+
+    @property
+    def processes(self) -> int:
+        """Return the number of training processes on each machine."""
+        return self._counts[0]
+
+    @property
+    def nodes(self) -> int:
+        """Return the number of machines."""
+        return self._counts[1]
+
+    @cached_property
+    def _counts(self) -> tuple[int, int]:
+        return count_processes(self.parameters)
 
     @property
     def deadline(self) -> float:
-        """When to save and stop, in seconds since the epoch."""
+        """Return the time to save and stop, in seconds since the epoch."""
         minutes = self.parameters.time_limit_minutes
         return math.inf if minutes is None else self.started + 60 * minutes
 
     @cached_property
     def initial(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """Weights to start from, and their card; both empty where there are none."""
+        """Return the initial weights and their card; both empty if there are none."""
         name = self.parameters.initialize_from
         return ({}, {}) if name is None else self.checkpoints.initial_weights(name, self.task)
 
     @cached_property
     def made_from(self) -> dict[str, Any]:
-        """What decides the result in exact arithmetic, except for the code (versions.TRAIN)."""
+        """Return what determines the result in exact arithmetic, except code (versions.TRAIN)."""
         _, card = self.initial
         return {
             "train": self.parameters.model_dump(mode="json", exclude=WITHOUT_EFFECT | ENVIRONMENT),
@@ -97,13 +113,15 @@ class TrainingJob:
 
     @cached_property
     def environment(self) -> dict[str, Any]:
-        """What else decides its bits: where and how it is computed."""
+        """Return the computing environment, which determines the last bits."""
         import torch  # noqa: PLC0415
 
         asked = self.parameters.model_dump(mode="json", include=ENVIRONMENT)
         return asked | {
             "device": self.device,
             "threads": self.threads,
+            "processes": self.processes,
+            "nodes": self.nodes,
             "precision": self.precision,
             "torch": version("torch"),
             "cpu": torch.backends.cpu.get_cpu_capability(),
@@ -111,14 +129,15 @@ class TrainingJob:
 
     @cached_property
     def fingerprint(self) -> str:
-        return fingerprint("train", versions.TRAIN, *self.made_from.values())
+        made_from = {**self.made_from, "train": with_old_names(self.made_from["train"])}
+        return fingerprint("train", versions.TRAIN, *made_from.values())
 
     def save_checkpoint(self, step: int, state: Mapping[str, Any]) -> None:
         about = {"made_from": self.made_from, "environment": self.environment}
         self.checkpoints.save(self.fingerprint, step, {**state, **about})
 
     def environment_changes(self, checkpoint: Mapping[str, Any]) -> str:
-        """Describe in what the environment differs from the one that saved a checkpoint."""
+        """Describe how the environment differs from the one that saved a checkpoint."""
         before = checkpoint["environment"]
         return ", ".join(
             f"{key} {before.get(key)} -> {value}"
@@ -127,12 +146,14 @@ class TrainingJob:
         )
 
     def load_checkpoint(self) -> dict[str, Any] | None:
-        """Load this training's newest whole checkpoint, or None where there was never one.
+        """Load this training's newest intact checkpoint, or None if there are none.
 
         Raises:
-            BadInputError: If it is another training's, saying in what they differ.
+            BadInputError: If it belongs to another training, with the differences.
         """
         checkpoint = self.checkpoints.load(self.fingerprint)
+        if checkpoint:
+            checkpoint = _from_older_version(checkpoint)
         if checkpoint and checkpoint["made_from"] != self.made_from:
             theirs, ours = (dict(flatten(one)) for one in (checkpoint["made_from"], self.made_from))
             differences = [
@@ -141,7 +162,7 @@ class TrainingJob:
                 if theirs.get(key) != ours.get(key)
             ]
             raise BadInputError(
-                f"the checkpoint in {self.fingerprint[:16]} is of another training: "
+                f"the checkpoint in {self.fingerprint[:16]} belongs to another training: "
                 f"{'; '.join(differences)}"
             )
         return checkpoint
@@ -151,44 +172,63 @@ class TrainingJob:
         return checkpoint is not None and bool(checkpoint["step"] == self.steps)
 
     @cached_property
-    def pairs(self) -> int:
-        return len(group_by_pair(self.patches.splits["train"]))
+    def draws(self) -> int:
+        """Return the samples of an epoch, with those that fill no batch."""
+        train = self.patches.splits["train"]
+        shares = share_epoch(train, group_by_pair(train), self.patches.weights)
+        return sum(share.draws for share in shares)
 
     @property
     def steps_per_epoch(self) -> int:
-        return self.pairs // self.parameters.batch_size
+        return self.draws // self.parameters.batch_size
 
     @property
     def steps(self) -> int:
         return self.parameters.epochs * self.steps_per_epoch
 
     def check(self) -> None:
-        """Refuse what cannot be trained, before the first step.
+        """Check that the job can be trained.
 
         Raises:
-            BadInputError: Saying why.
+            BadInputError: If it cannot.
         """
+        check_batch(self.parameters)
         if self.steps_per_epoch == 0:
             raise BadInputError(
-                f"batch_size = {self.parameters.batch_size} is more than the {self.pairs} pairs"
+                f"batch_size = {self.parameters.batch_size} exceeds the number of pairs, "
+                f"{self.draws}"
             )
         if self.parameters.temporal_supervision and not any(
             less_blurred(self.patches.splits["train"])
         ):
-            raise BadInputError("temporal_supervision needs several levels of blur of an image")
+            raise BadInputError("temporal_supervision needs several levels of blur for an image")
         if self.parameters.crop > self.patches.size:
             raise BadInputError(
                 f"crop = {self.parameters.crop} must not exceed the patches' {self.patches.size}"
             )
 
     def build_model(self) -> "torch.nn.Module":
-        """Build the network with the weights that the seed gives."""
+        """Build the network, initialised with the seed."""
         import torch  # noqa: PLC0415
 
         from idemnet.models import build_network  # noqa: PLC0415
 
         torch.manual_seed(self.parameters.seed)
-        # Networks that cannot do it need not know of it.
-        wanted = {"checkpoint_iterations": True} if self.parameters.checkpoint_iterations else {}
-        arguments = {**self.parameters.network_arguments, **wanted}
-        return build_network(self.parameters.model, arguments)
+        network = build_network(self.parameters.model, self.parameters.network_arguments)
+        if self.parameters.checkpoint_iterations:
+            if not hasattr(network, "checkpoint_iterations"):
+                name = self.parameters.model
+                raise BadInputError(f"model = '{name}' has no checkpoint_iterations to be true")
+            network.checkpoint_iterations = True  # type: ignore[assignment]
+        return network
+
+
+def _from_older_version(checkpoint: dict[str, Any]) -> dict[str, Any]:
+    """Convert old parameter names in an older checkpoint."""
+    made_from, environment = checkpoint["made_from"], checkpoint["environment"]
+    return {
+        "ema": checkpoint.get("mean"),
+        **checkpoint,
+        "made_from": {**made_from, "train": with_new_names(made_from["train"])},
+        "environment": with_new_names(environment),
+    }

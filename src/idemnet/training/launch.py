@@ -1,4 +1,4 @@
-"""Start a training: in this process, or in many through torch's own elastic launcher."""
+"""Start a training: here, in many processes through torch's elastic launcher, or under another."""
 
 import logging
 import os
@@ -16,6 +16,7 @@ from idemnet.errors import BadInputError
 from idemnet.inference.oom import oom_hint
 from idemnet.inference.weights import pack
 from idemnet.models import load_weights
+from idemnet.system.launcher import launched_place
 from idemnet.training.estimate import describe_cost
 from idemnet.training.interruption import SIGNALS, stop
 from idemnet.training.job import TrainingJob
@@ -29,11 +30,16 @@ logger = logging.getLogger(__name__)
 
 
 def launch(job: TrainingJob) -> None:
-    """Train in this process, or start as many as the parameters say and wait for them.
+    """Train in this process, or launch as many as the parameters ask for and wait for them.
+
+    Under an outer launcher, which has started them, this process is one of them.
 
     Raises:
         RuntimeError: If one of them died; says which.
     """
+    if launched_place():
+        _member(job)
+        return
     parameters = job.parameters
     checkpoint = job.load_checkpoint()
     if checkpoint and checkpoint["step"] == job.steps and job.tracker.finished(job.fingerprint):
@@ -41,14 +47,14 @@ def launch(job: TrainingJob) -> None:
         since = f" (since then: {changes})" if changes else ""
         logger.info("training %s: done before%s, nothing to do", job.task, since)
         return
-    if parameters.processes * parameters.nodes == 1:
+    if job.processes * job.nodes == 1:
         train_as(job, ProcessGroup())
         return
     timeout = max(1, round(60 * parameters.rendezvous_minutes))
     config = LaunchConfig(
         min_nodes=parameters.nodes,
         max_nodes=parameters.nodes,
-        nproc_per_node=parameters.processes,
+        nproc_per_node=job.processes,
         run_id=job.fingerprint[:16],
         rdzv_backend="c10d",
         rdzv_endpoint=parameters.rendezvous,
@@ -86,15 +92,17 @@ def launch(job: TrainingJob) -> None:
 
 
 def _member(job: TrainingJob) -> None:
-    """Join the process group that the launcher has announced in the environment."""
+    """Join the process group that a launcher, ours or an outer one, put into the environment."""
     rank, local_rank = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
     # All go the same way: it is enough if one says how far.
     level = logging.INFO if rank == 0 else logging.WARNING
     logging.basicConfig(level=level, format="%(asctime)s %(message)s")
     logging.getLogger("idemnet").setLevel(level)
     if job.device == "cuda":
-        torch.cuda.set_device(local_rank)
-    dist.init_process_group("nccl" if job.device == "cuda" else "gloo")
+        # Where a launcher shows each process its own GPU only, that is number 0.
+        torch.cuda.set_device(local_rank % torch.cuda.device_count())
+    # Numbers of the CPU are exchanged by gloo, which does not wait for the GPU.
+    dist.init_process_group("cpu:gloo,cuda:nccl" if job.device == "cuda" else "gloo")
     try:
         train_as(job, ProcessGroup(rank, dist.get_world_size(), local_rank))
     finally:
@@ -106,7 +114,8 @@ def train_as(job: TrainingJob, processes: ProcessGroup) -> None:
     torch.set_num_threads(job.threads)
     configure_cuda(job)
     state = create_state(job)
-    checkpoint = job.load_checkpoint()
+    # Rank 0's: file systems that machines share may show others an older one.
+    checkpoint = processes.broadcast(job.load_checkpoint() if processes.is_main_process else None)
     changes = ""
     if checkpoint is not None:
         state.restore(checkpoint)
@@ -147,7 +156,7 @@ def train_as(job: TrainingJob, processes: ProcessGroup) -> None:
             train(job, state, processes, journal)
         best = state.best["scores"]
         # Of first and later passes, however many were trained with, so that runs compare.
-        scores = {**best, "selection": selection_score(best, times=2)}
+        scores = {**best, "selection": selection_score(best, passes=2)}
         scores = {f"validation/{name}": value for name, value in scores.items()}
         final = {**state.to_checkpoint(), "environment": job.environment}
         journal.finish(scores, pack(describe(job, final)))
@@ -169,9 +178,9 @@ def _less_memory(job: TrainingJob) -> str:
     """Describe what takes less memory; a training that changed it by itself would end otherwise."""
     parameters = job.parameters
     return (
-        f"a smaller batch_size than {parameters.batch_size} or crop than {parameters.crop}, a "
-        f"larger accumulate than {parameters.accumulate}, or checkpoint_iterations takes less; "
-        "as it is, training resumes from its last checkpoint where there is more"
+        f"a smaller batch_size than {parameters.batch_size} or crop than {parameters.crop}, larger "
+        f"accumulation_steps than {parameters.accumulation_steps}, or checkpoint_iterations takes "
+        "less; as it is, training resumes from its last checkpoint where there is more"
     )
 
 
@@ -181,12 +190,12 @@ def create_state(job: TrainingJob) -> State:
     if job.parameters.initialize_from is not None:
         load_weights(model, job.initial[0], f"initialize_from = {job.parameters.initialize_from}")
     model.to(job.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-    average = job.parameters.average
+    ema_decay = job.parameters.ema_decay
     return State(
         model,
         torch.optim.Adam(model.parameters(), job.parameters.learning_rate, fused=True),
         torch.amp.GradScaler(job.device, enabled=job.dtype == torch.float16),
-        AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(average))  # type: ignore[no-untyped-call]
-        if average
+        AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(ema_decay))  # type: ignore[no-untyped-call]
+        if ema_decay
         else None,
     )

@@ -13,58 +13,58 @@ def idempotent_loss(
     degraded: Tensor,
     clean: Tensor,
     *,
-    times: int = 2,
+    passes: int = 2,
     alphas: Sequence[float] = (1.0, 1.0),
     idempotence_weight: float = 0.1,
     detach_between_passes: bool = False,
     first: Tensor | None = None,
 ) -> dict[str, Tensor]:
-    """Restore `times` times, and compare with the clean images and from pass to pass.
+    """Compute the loss of repeated passes: distances to the clean images and between passes.
 
-    All distances are means of absolute differences.
+    All distances are mean absolute differences.
 
     Args:
-        model: Called once for each pass.
-        degraded: What the first pass restores.
-        clean: What every pass should give.
-        times: Passes; with one there is nothing to be idempotent about.
-        alphas: Weight of each pass against the clean images (eq. 8); of more than `times`, the
-            first ones count, so that later passes may join later in training.
+        model: The network, called once for each pass.
+        degraded: Input of the first pass.
+        clean: Target of every pass.
+        passes: Number of passes; with one there is no idempotent loss.
+        alphas: Weight of each pass's distance to the clean images (eq. 8); may be longer than
+            `passes`, so that later passes can join during training.
         idempotence_weight: Lambda of eq. 9.
-        detach_between_passes: Whether a pass takes the image before as given. If not, the gradient
-            of later passes goes on through earlier ones.
-        first: The first pass's result, where it is there already.
+        detach_between_passes: Whether to stop gradients between passes. If not, gradients of later
+            passes flow through earlier ones.
+        first: Result of the first pass, if already computed.
 
     Returns:
         `total` to minimise, and its parts before weighting: `sharp_1` ... for each pass, and
         `idempotent`, summed over neighbouring passes, if there are at least two; and `residual`,
-        how much the first pass changed, which is no part of the total.
+        the change by the first pass, which is not part of the total.
 
     Raises:
         ValueError: If there is no pass, or a pass without an alpha.
     """
-    if not 1 <= times <= len(alphas):
-        raise ValueError(f"times = {times} must be at least 1 and have an alpha each: {alphas}")
-    passes = [model(degraded) if first is None else first]
-    for _ in range(1, times):
-        passes.append(model(passes[-1].detach() if detach_between_passes else passes[-1]))
-    parts = {f"sharp_{j}": l1_loss(restored, clean) for j, restored in enumerate(passes, 1)}
+    if not 1 <= passes <= len(alphas):
+        raise ValueError(f"passes = {passes} must be at least 1 and have an alpha each: {alphas}")
+    results = [model(degraded) if first is None else first]
+    for _ in range(1, passes):
+        results.append(model(results[-1].detach() if detach_between_passes else results[-1]))
+    parts = {f"sharp_{j}": l1_loss(restored, clean) for j, restored in enumerate(results, 1)}
     total = torch.stack(
         [alpha * sharp for alpha, sharp in zip(alphas, parts.values(), strict=False)]
     ).sum()
-    if times > 1:
-        steps = [l1_loss(after, before) for before, after in pairwise(passes)]
+    if passes > 1:
+        steps = [l1_loss(after, before) for before, after in pairwise(results)]
         parts["idempotent"] = torch.stack(steps).sum()
         total = total + idempotence_weight * parts["idempotent"]
-    parts["residual"] = l1_loss(passes[0].detach(), degraded)
+    parts["residual"] = l1_loss(results[0].detach(), degraded)
     return parts | {"total": total}
 
 
 def temporal_loss(images: Sequence[Tensor], targets: Tensor) -> Tensor:
-    """Compare what iterations gave with what each was asked for; the distances are summed.
+    """Return the sum of distances between iterations and their targets.
 
     Args:
-        images: Of the iterations, each (N, 3, H, W).
+        images: Results of the iterations, each (N, 3, H, W).
         targets: (N, iterations, 3, H, W).
     """
     pairs = zip(images, targets.unbind(1), strict=True)

@@ -4,7 +4,8 @@ No state of loaders or random generators is kept anywhere, so any number of work
 of resuming, gives the same samples to the bit.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from idemnet.imaging.augment import FloatImage, change_saturation, soften, to_float, turn
 from idemnet.steps.data import PatchReader
+from idemnet.steps.mix import source_of
 
 
 class Draw(NamedTuple):
@@ -21,6 +23,13 @@ class Draw(NamedTuple):
     epoch: int
     place: int
     """In the epoch's order."""
+
+
+class Share(NamedTuple):
+    """One source's part of every epoch."""
+
+    pairs: int
+    draws: int
 
 
 def group_by_pair(patches: PatchReader) -> list[list[int]]:
@@ -45,12 +54,50 @@ def less_blurred(patches: PatchReader) -> list[list[int]]:
     return ladders
 
 
+def share_epoch(
+    patches: PatchReader, pairs: Sequence[Sequence[int]], weights: Mapping[str, float]
+) -> tuple[Share, ...]:
+    """Divide an epoch by the sources' weights: as many draws as there are pairs, each at least one.
+
+    Without weights there is one source, and an epoch draws each of its pairs once.
+    """
+    if not weights:
+        return (Share(len(pairs), len(pairs)),)
+    counts = Counter(source_of(patches.rows[pair[0]].sequence) for pair in pairs)
+    unit = len(pairs) / sum(weights.values())
+    return tuple(
+        Share(counts[name], max(1, round(unit * weight))) for name, weight in weights.items()
+    )
+
+
 @lru_cache(maxsize=2)
-def shuffled(seed: int, epoch: int, count: int) -> NDArray[np.int64]:
-    """Return an epoch's order; it is asked for with every sample, and of millions takes long."""
-    order = np.random.default_rng([seed, epoch]).permutation(count)
-    order.flags.writeable = False  # it is shared
+def order_epoch(seed: int, epoch: int, shares: tuple[Share, ...]) -> NDArray[np.int64]:
+    """Return the pair that each place of an epoch draws.
+
+    Each source is gone through again and again, in another order every time, wherever epochs begin;
+    its draws are spread evenly over the epoch, so that batches are mixed in proportion.
+    """
+    drawn, first = [], 0
+    for share in shares:
+        drawn.append(first + _draw(seed, epoch, share))
+        first += share.pairs
+    places = [(np.arange(share.draws) + 0.5) / share.draws for share in shares]
+    order = np.concatenate(drawn)[np.argsort(np.concatenate(places), kind="stable")]
+    order.flags.writeable = False  # it is shared: asked for with every sample, it takes long
     return order
+
+
+def _draw(seed: int, epoch: int, share: Share) -> NDArray[np.int64]:
+    """Return the pairs of one source that an epoch draws."""
+    rounds, skipped = divmod(epoch * share.draws, share.pairs)
+    last = ((epoch + 1) * share.draws - 1) // share.pairs
+    orders = [shuffled(seed, number, share.pairs) for number in range(rounds, last + 1)]
+    return np.concatenate(orders)[skipped : skipped + share.draws]
+
+
+def shuffled(seed: int, number: int, count: int) -> NDArray[np.int64]:
+    """Return the order in which a source is gone through for the given time."""
+    return np.random.default_rng([seed, number]).permutation(count)
 
 
 def batches(pairs: int, batch_size: int, epochs: int, start: int) -> Iterator[list[Draw]]:
@@ -75,14 +122,18 @@ def make_sample(
     grain: tuple[float, float] = (0.0, 0.0),
     ladders: Sequence[Sequence[int]] = (),
     iterations: int = 1,
+    shares: tuple[Share, ...] = (),
 ) -> tuple[FloatImage, FloatImage, str]:
     """Cut one augmented pair, and name it.
+
+    `shares` (of `share_epoch`) are those of several sources; without them there is one.
 
     Given ladders (of `less_blurred`), the clean image becomes a stack of what each iteration is
     asked for: a step down the ladder, and the clean image from where it ends, the last in any case.
     """
     random = np.random.default_rng([seed, draw.epoch, draw.place])
-    pair = pairs[int(shuffled(seed, draw.epoch, len(pairs))[draw.place])]
+    order = order_epoch(seed, draw.epoch, shares or share_epoch(patches, pairs, {}))
+    pair = pairs[int(order[draw.place])]
     number = pair[int(random.integers(len(pair)))]
     top, left = random.integers(patch_size - crop + 1, size=2)
     turns, flip = int(random.integers(4)), bool(random.integers(2))

@@ -1,16 +1,19 @@
-"""The processes that train together, and one's place among them."""
+"""Process group of a training, and the rank of this process."""
 
+import io
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """A process's place among all that train together."""
+    """Rank of a process in its process group."""
 
     rank: int = 0
     size: int = 1
@@ -18,16 +21,16 @@ class ProcessGroup:
 
     @property
     def is_main_process(self) -> bool:
-        """Whether this process writes the record of the training."""
+        """Return whether this process records the training."""
         return self.rank == 0
 
     @property
     def is_local_main(self) -> bool:
-        """Whether it saves checkpoints: one process on each machine, so that none needs another."""
+        """Return whether this process saves checkpoints: one does on each machine."""
         return self.local_rank == 0
 
     def share(self, objective: nn.Module, *, compiled: bool) -> nn.Module:
-        """Average gradients over the process group, and the whole compiled if asked for."""
+        """Wrap a module with DDP and, if requested, torch.compile."""
         if self.size > 1:
             objective = DistributedDataParallel(objective)
         if compiled:
@@ -35,20 +38,45 @@ class ProcessGroup:
         return objective
 
     def highest(self, values: list[int]) -> list[int]:
-        """Return the largest of each value over all processes, so that all decide alike."""
+        """Return the maximum of each value over all processes, so that all decide alike."""
         if self.size == 1:
             return values
         tensor = torch.tensor(values)
-        if dist.get_backend() == "nccl":
-            tensor = tensor.cuda()
         dist.all_reduce(tensor, dist.ReduceOp.MAX)
         return [int(value) for value in tensor]
 
-    def mean(self, values: dict[str, float]) -> dict[str, float]:
+    def mean(self, values: Tensor) -> Tensor:
+        """Return the mean of each value over all processes."""
         if self.size == 1:
             return values
-        tensor = torch.tensor(list(values.values()), dtype=torch.float64)
-        if dist.get_backend() == "nccl":
-            tensor = tensor.cuda()
-        dist.all_reduce(tensor)
-        return dict(zip(values, (tensor / self.size).tolist(), strict=True))
+        values = values.double()
+        dist.all_reduce(values)
+        return values / self.size
+
+    def broadcast(self, checkpoint: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Return the checkpoint of rank 0 on every process; None where it has none."""
+        if self.size == 1:
+            return checkpoint
+        buffer = io.BytesIO()
+        if checkpoint:
+            torch.save(checkpoint, buffer)
+        length = torch.tensor(buffer.tell())
+        dist.broadcast(length, src=0)
+        if not length:
+            return None
+        content = bytearray(buffer.getvalue()) or bytearray(int(length))
+        dist.broadcast(torch.frombuffer(content, dtype=torch.uint8), src=0)
+        received = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+        return checkpoint or received
+
+
+def gradient_exchange(objective: nn.Module, *, now: bool) -> AbstractContextManager[None]:
+    """Return a context in which backward averages gradients over the process group, or only sums.
+
+    Args:
+        objective: As shared.
+        now: False for all parts of a batch but the last.
+    """
+    if isinstance(objective, DistributedDataParallel) and not now:
+        return objective.no_sync()
+    return nullcontext()

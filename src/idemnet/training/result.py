@@ -1,4 +1,4 @@
-"""What a training ends with: the best weights, and a card that says what they are."""
+"""Result of a training: the best weights, and a card that describes them."""
 
 import hashlib
 from typing import Any
@@ -10,7 +10,7 @@ from idemnet.training.job import TrainingJob
 
 
 def describe(job: TrainingJob, final: dict[str, Any]) -> TrainedModel:
-    """Take the best weights out of the last checkpoint."""
+    """Extract the best weights from the last checkpoint."""
     best = final["best"]
     card = {
         "task": job.task,
@@ -21,6 +21,7 @@ def describe(job: TrainingJob, final: dict[str, Any]) -> TrainedModel:
         "epoch": best["epoch"],
         "validation": best["scores"],
         "data_fingerprint": job.patches.fingerprint,
+        **({"sources": dict(job.patches.weights)} if job.patches.weights else {}),
         "fingerprint": job.fingerprint,
         "device": final["environment"]["device"],
         "environment": final["environment"],

@@ -1,4 +1,4 @@
-"""What changes with time: the learning rate, and how many passes are made."""
+"""Schedules: the learning rate, and the number of passes."""
 
 import math
 
@@ -12,10 +12,10 @@ def learning_rate(parameters: TrainParameters, step: int, steps_per_epoch: int) 
         factor = (1 + math.cos(math.pi * done)) / 2
     else:
         factor = parameters.decay ** (step // steps_per_epoch // parameters.decay_epochs)
-    rising = min(1.0, (step + 1) / parameters.rise_steps) if parameters.rise_steps else 1.0
-    return parameters.learning_rate * factor * rising
+    warmup = min(1.0, (step + 1) / parameters.warmup_steps) if parameters.warmup_steps else 1.0
+    return parameters.learning_rate * factor * warmup
 
 
-def passes(parameters: TrainParameters, epoch: int) -> int:
-    """Return the number of passes in an epoch: one in the warm-up, then all."""
-    return 1 if epoch < parameters.warmup_epochs else parameters.times
+def passes_in(parameters: TrainParameters, epoch: int) -> int:
+    """Return the number of passes in an epoch: one in the first epochs, then all."""
+    return 1 if epoch < parameters.single_pass_epochs else parameters.passes

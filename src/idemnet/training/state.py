@@ -1,4 +1,4 @@
-"""What a training is at any step: all of it goes into a checkpoint, and comes back."""
+"""State of a training, saved in checkpoints."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,35 +10,35 @@ from torch.optim.swa_utils import AveragedModel
 
 @dataclass
 class State:
-    """Weights, optimiser, position, and what was measured so far."""
+    """Weights, optimiser, position, and measurements so far."""
 
     model: nn.Module
     optimiser: torch.optim.Optimizer
     scaler: torch.amp.GradScaler
-    mean: AveragedModel | None = None
-    """Running mean of the weights, where one is kept."""
+    ema: AveragedModel | None = None
+    """Exponential moving average (EMA) of the weights, if enabled."""
     step: int = 0
-    """Updates made."""
+    """Number of updates."""
     sums: dict[str, float] = field(default_factory=dict)
-    """Of this epoch's values, for their means."""
+    """Sums of this epoch's values, for their means."""
     history: list[dict[str, float]] = field(default_factory=list)
     """Means of each epoch, and its validation."""
     best: dict[str, Any] = field(default_factory=dict)
-    """The weights with the best validation so far, and its scores."""
+    """The weights with the best validation so far, with their scores."""
     resumed_with: list[str] = field(default_factory=list)
-    """Changes of the environment, each with the step from which on it was in force."""
+    """Changes of the environment, each with its step."""
 
     @property
     def result(self) -> nn.Module:
-        """The network as it would be given away now."""
-        return self.mean.module if self.mean else self.model
+        """Return the network to validate and publish: the EMA if there is one."""
+        return self.ema.module if self.ema else self.model
 
     def to_checkpoint(self) -> dict[str, Any]:
         return {
             "model": self.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "scaler": self.scaler.state_dict(),
-            "mean": self.mean.state_dict() if self.mean else None,
+            "ema": self.ema.state_dict() if self.ema else None,
             "step": self.step,
             "sums": self.sums,
             "history": self.history,
@@ -49,10 +49,10 @@ class State:
     def restore(self, checkpoint: dict[str, Any]) -> None:
         self.model.load_state_dict(checkpoint["model"])
         self.optimiser.load_state_dict(checkpoint["optimiser"])
-        if checkpoint["scaler"]:  # empty where it was saved without float16
+        if checkpoint["scaler"]:  # empty if saved without float16
             self.scaler.load_state_dict(checkpoint["scaler"])
-        if self.mean:
-            self.mean.load_state_dict(checkpoint["mean"])
+        if self.ema:
+            self.ema.load_state_dict(checkpoint["ema"])
         self.step = checkpoint["step"]
         self.sums = checkpoint["sums"]
         self.history = checkpoint["history"]
@@ -64,7 +64,7 @@ class State:
             self.sums[name] = self.sums.get(name, 0.0) + value
 
     def end_epoch(self, epoch: int, steps: int) -> dict[str, float]:
-        """Close an epoch: give the means of its values and forget the sums."""
+        """Close an epoch: return the means of its values and reset the sums."""
         means = {name: total / steps for name, total in self.sums.items()}
         self.sums = {}
         self.history.append({"epoch": epoch, **means})

@@ -1,4 +1,4 @@
-"""How good the weights are on held-out sequences, and how much repeating changes."""
+"""Validate weights on held-out sequences: PSNR of the first pass and of the third."""
 
 import math
 from collections.abc import Mapping
@@ -8,8 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from idemnet.imaging.image import Image
-from idemnet.steps.data import Patches
-from idemnet.system.device import to_image, to_tensor
+from idemnet.imaging.metrics import cap_psnr, decibels, loss
+from idemnet.steps.data import Patches, PatchReader
+from idemnet.steps.mix import source_of
+from idemnet.system.device import round_to_8_bits, to_image, to_tensor
 
 PASSES = 3
 BATCH = 8
@@ -17,18 +19,18 @@ BATCH = 8
 
 @torch.no_grad()
 def validate(model: nn.Module, patches: Patches, count: int, device: str) -> dict[str, float]:
-    """Restore held-out patches once, and twice again.
+    """Restore held-out patches in three passes.
 
     Returns:
         Mean PSNR in dB of the degraded patches (`psnr_input`), of the first pass (`psnr`) and of
-        the third (`psnr_3`), and `gap`, what repeating lost.
+        the third (`psnr_3`), and `gap`, the loss by repeating.
     """
     reader = patches.splits["validation"]
-    chosen = np.linspace(0, len(reader.rows) - 1, min(count, len(reader.rows))).astype(int)
+    chosen = choose(reader, count, patches.weights)
     scores: list[list[float]] = []
     for first in range(0, len(chosen), BATCH):
         numbers = chosen[first : first + BATCH]
-        pairs = [reader.read(int(number), 0, 0, patches.size) for number in numbers]
+        pairs = [reader.read(number, 0, 0, patches.size) for number in numbers]
         degraded, clean = (to_tensor(list(images), device) for images in zip(*pairs, strict=True))
         passes = [degraded]
         for _ in range(PASSES):
@@ -41,22 +43,35 @@ def validate(model: nn.Module, patches: Patches, count: int, device: str) -> dic
         "psnr_input": psnr_input,
         "psnr": first_pass,
         "psnr_3": third_pass,
-        "gap": first_pass - third_pass,
+        "gap": loss([first_pass, third_pass]),
     }
 
 
-def selection_score(scores: Mapping[str, float], times: int) -> float:
-    """Return what weights are chosen by: the PSNR of the first pass.
+def choose(reader: PatchReader, count: int, weights: Mapping[str, float]) -> list[int]:
+    """Choose patches spread over the held-out sequences; of several sources, by their weights."""
+    rows: dict[str, list[int]] = {}
+    for number, row in enumerate(reader.rows):
+        rows.setdefault(source_of(row.sequence) if weights else "", []).append(number)
+    unit = count / sum(weights.get(name, 1.0) for name in rows)
+    chosen = []
+    for name, numbers in rows.items():
+        wanted = min(max(1, round(unit * weights.get(name, 1.0))), len(numbers))
+        chosen += [numbers[at] for at in np.linspace(0, len(numbers) - 1, wanted).astype(int)]
+    return chosen
 
-    Where networks are trained to repeat, the third pass counts as much: right after it joins, the
-    first is still at its best, and repeating is not learnt yet.
+
+def selection_score(scores: Mapping[str, float], passes: int) -> float:
+    """Return the score that selects weights: the PSNR of the first pass.
+
+    If several passes are trained, the third counts as much: right after it joins, the first pass is
+    still at its best, and repeating is not learnt yet.
     """
-    return scores["psnr"] if times == 1 else (scores["psnr"] + scores["psnr_3"]) / 2
+    return scores["psnr"] if passes == 1 else (scores["psnr"] + scores["psnr_3"]) / 2
 
 
 @torch.no_grad()
 def show_sample(model: nn.Module, patches: Patches, device: str) -> dict[str, Image]:
-    """Return one fixed held-out sample as pictures; the difference is enlarged around grey."""
+    """Return one fixed held-out sample as pictures, with the magnified difference around grey."""
     reader = patches.splits["validation"]
     degraded, clean = reader.read(len(reader.rows) // 2, 0, 0, patches.size)
     restored = to_image(model(to_tensor([degraded], device))[0])
@@ -71,6 +86,5 @@ def show_sample(model: nn.Module, patches: Patches, device: str) -> dict[str, Im
 
 def psnr(images: Tensor, clean: Tensor) -> list[float]:
     """Return each image's PSNR in dB, after rounding to 8 bits."""
-    rounded = (images.float().clamp(0, 1) * 255).round() / 255
-    error = (rounded - clean).square().mean(dim=(1, 2, 3))
-    return [10 * math.log10(1 / max(value, 1e-10)) for value in error.tolist()]
+    error = (round_to_8_bits(images.float()) - clean).square().mean(dim=(1, 2, 3))
+    return [cap_psnr(decibels(value, 1.0)) for value in error.tolist()]

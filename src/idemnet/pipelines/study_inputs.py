@@ -1,4 +1,4 @@
-"""What a study's networks are given instead of the test images themselves."""
+"""Inputs of studies that differ from the test images."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from idemnet.system.device import to_image, to_tensor
 
 @dataclass(frozen=True)
 class ChangedImage:
-    """An image that is changed whenever it is read."""
+    """An image that is transformed when it is read."""
 
     image: StoredImage
     change: Callable[[Image], Image]
@@ -36,7 +36,7 @@ class ChangedImage:
 
 @dataclass(frozen=True)
 class Restore:
-    """Restores images, rounded as in files, with a network built when the first one comes."""
+    """Restores images, rounded as in files; builds the network on first use."""
 
     network: Network
 
@@ -50,7 +50,7 @@ class Restore:
 
 
 def restored_pairs(pairs: Pairs, trained: TrainedModel) -> Pairs:
-    """Return the test pairs, but with degraded images that a network has restored."""
+    """Return the test pairs, with degraded images restored by a network."""
     restored = partial(ChangedImage, change=Restore(Network.of_project(trained)))
     return replace(
         pairs,
@@ -66,7 +66,7 @@ def restored_pairs(pairs: Pairs, trained: TrainedModel) -> Pairs:
 
 
 def single_channel_pairs(pairs: Pairs) -> Pairs:
-    """Return the pairs as a camera with one channel would: three equal ones, their brightness."""
+    """Return the pairs as a single-channel camera would see them: three equal luma channels."""
     grey = partial(ChangedImage, change=to_single_channel)
     return replace(
         pairs,
@@ -79,13 +79,13 @@ def single_channel_pairs(pairs: Pairs) -> Pairs:
 
 
 def to_single_channel(image: Image) -> Image:
-    """Weigh the colours as ITU-R BT.601 does, and repeat the result in all three channels."""
+    """Return BT.601 luma, repeated in all three channels."""
     brightness = np.rint(image @ np.array([0.299, 0.587, 0.114]))
     return np.repeat(brightness[:, :, np.newaxis].astype(np.uint8), 3, axis=2)
 
 
 def one_sequence(pairs: Pairs, sequence: str) -> Pairs:
-    """Return the test pairs of one sequence, as which data sets of several name each of them."""
+    """Return the test pairs of one sequence, or of one set in a data set of several."""
     return replace(
         pairs,
         fingerprint=fingerprint("sequence", versions.STUDY_INPUTS, pairs.fingerprint, sequence),

@@ -1,4 +1,4 @@
-"""What repeating does to one picture: how far it drifts, and whether it is sharpened to death."""
+"""Repeat curve of one picture: drift and sharpness over repeated passes."""
 
 import base64
 from collections.abc import Callable, Mapping
@@ -14,23 +14,24 @@ from idemnet.app.restoring import middle
 from idemnet.imaging.image import Image
 from idemnet.imaging.metrics import mean_change, sharpness
 from idemnet.inference.restorer import Restorer
-from idemnet.reporting.plots import BLUE, ORANGE, STYLE, count_below, encode
+from idemnet.reporting.plots import BLUE, ORANGE, STYLE, encode
+from idemnet.studies.parts.figures import count_below
 
 PASSES = 10
 
 
 @dataclass(frozen=True)
 class RepeatCurve:
-    """Both in grey levels of 255."""
+    """Change and sharpness after each pass, in grey levels of 255."""
 
     change: list[float]
-    """Mean distance to the first pass, after each pass."""
+    """Mean difference from the first pass, after each pass."""
     sharpness: list[float]
-    """Mean difference of neighbouring pixels, of the picture given and after each pass."""
+    """Mean difference of neighbouring pixels, in the input and after each pass."""
 
 
 def repeat(picture: Image, restorer: Restorer, advance: Callable[..., object]) -> RepeatCurve:
-    """Restore the middle of a picture again and again, without rounding in between."""
+    """Restore the middle of a picture repeatedly, without rounding in between."""
     given = np.divide(middle(picture), 255, dtype=np.float32)
     passes: list[NDArray[np.float32]] = []
     for number in range(PASSES):
@@ -43,7 +44,7 @@ def repeat(picture: Image, restorer: Restorer, advance: Callable[..., object]) -
 
 
 def draw(curves: Mapping[str, RepeatCurve]) -> bytes:
-    """Draw the curves as SVG without a ground, for bright and dark pages."""
+    """Draw the curves as SVG with a transparent background, for light and dark pages."""
     style = STYLE | {f"{part}.facecolor": "none" for part in ("figure", "axes", "savefig")}
     with mpl.rc_context(style):
         figure = Figure(figsize=(5, 4.8))
@@ -57,7 +58,7 @@ def draw(curves: Mapping[str, RepeatCurve]) -> bytes:
             places = np.arange(len(curve.sharpness))
             upper.plot(places[1:], curve.change, color=colour, marker=marker, label=label)
             lower.plot(places, curve.sharpness, color=colour, marker=marker, label=label)
-        # What hardly moves should look so: never less than a grey level from top to bottom.
+        # Keep flat curves flat: the axis spans at least one grey level.
         highest = max(max(curve.change) for curve in curves.values())
         upper.set_ylim(0, max(1.0, 1.1 * highest))
         low, high = lower.get_ylim()
@@ -69,11 +70,11 @@ def draw(curves: Mapping[str, RepeatCurve]) -> bytes:
 
 
 def show(curves: Mapping[str, RepeatCurve], where: str) -> str:
-    """Draw the curves, and say in words where they end.
+    """Draw the curves and describe their last values.
 
     Args:
-        curves: By what sets them apart.
-        where: Which part of the picture they were measured on, in words.
+        curves: Curves by label.
+        where: Description of the part of the picture they were measured on.
     """
     ends = "; ".join(f"{label}: {curve.change[-1]:.2f}" for label, curve in curves.items())
     words = (

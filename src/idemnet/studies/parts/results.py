@@ -1,4 +1,4 @@
-"""Figures over seeds, and where a study's outcomes keep them."""
+"""Numbers over seeds, and accessors for a study's outcomes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,17 +6,19 @@ from functools import cached_property
 from statistics import fmean, stdev
 from typing import Any
 
+from idemnet.steps.metrics import Metrics
 from idemnet.steps.study import Outcome, StudyResults
 
-Metrics = Mapping[str, Any]
 Measure = Callable[[Metrics], float]
+Curve = Callable[[Metrics], Mapping[str, float]]
+"""PSNR by level, strength of noise or pass."""
 
 FAILED = "failed"
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """The same figure with every seed."""
+    """A number measured with each seed."""
 
     values: tuple[float, ...]
     digits: int = 2
@@ -27,12 +29,12 @@ class Numbers:
 
     @property
     def spread(self) -> float | None:
-        """Standard deviation, where there are several."""
+        """Return the standard deviation, if there are several seeds."""
         return stdev(self.values) if len(self.values) > 1 else None
 
     @property
     def text(self) -> str:
-        """With its spread, unless that is nothing: counts are the same with every seed."""
+        """Format the mean with its spread, unless that is zero."""
         mean = f"{self.mean:,.{self.digits}f}"
         return f"{mean} ± {self.spread:.{self.digits}f}" if self.spread else mean
 
@@ -58,16 +60,16 @@ class Cells:
 
     @cached_property
     def sequences(self) -> list[str]:
-        """Those that were scored apart; one without a name stands for all."""
+        """Return the sequences that were scored separately; an empty name means all."""
         return list(dict.fromkeys(outcome.sequence for outcome in self.results.outcomes))
 
     @cached_property
     def on_restored(self) -> set[str]:
-        """Cells that were given what another one has restored."""
+        """Return the cells whose input was restored by another one."""
         return {name_of(outcome) for outcome in self.results.outcomes if outcome.after}
 
     def metrics(self, cell: str) -> dict[int, Metrics]:
-        """Return what was measured with each seed."""
+        """Return the metrics of each seed."""
         return {
             outcome.seed: outcome.metrics
             for outcome in self.results.outcomes
@@ -75,13 +77,20 @@ class Cells:
         }
 
     def numbers(self, cell: str, measure: Measure, digits: int = 2) -> Numbers | str:
-        """Return a figure of a cell, or say that it failed."""
+        """Return a cell's numbers, or a note that it failed."""
         found = self.metrics(cell)
         return Numbers(tuple(map(measure, found.values())), digits) if found else FAILED
 
+    def curve(self, cell: str, curve: Curve) -> dict[str, Numbers]:
+        """Return a cell's numbers by level, noise or pass."""
+        found = [curve(metrics) for metrics in self.metrics(cell).values()]
+        if not found:
+            return {}
+        return {key: Numbers(tuple(one[key] for one in found)) for key in found[0]}
+
     @cached_property
     def any_metrics(self) -> Metrics | None:
-        """Of the first cell that has some: data, protocol and device are the same in all."""
+        """Return the first metrics: data, protocol and device are the same in all."""
         return next((one.metrics for one in self.results.outcomes if one.metrics is not None), None)
 
     @cached_property
@@ -98,7 +107,7 @@ class Cells:
 
     @cached_property
     def shared_settings(self) -> dict[str, Any]:
-        """What all trainings of the study have in common, the seed apart."""
+        """Return the settings that all trainings share, except for the seed."""
         trained = [outcome.settings for outcome in self.results.outcomes if outcome.settings]
         if not trained:
             return {}
@@ -110,42 +119,50 @@ class Cells:
 
 
 def name_of(outcome: Outcome) -> str:
-    """Name a cell, and the sequence where it was scored on one."""
+    """Return a cell's name, with the sequence if it was scored on one."""
     return f"{outcome.cell}@{outcome.sequence}" if outcome.sequence else outcome.cell
 
 
 def psnr(metrics: Metrics) -> float:
-    return float(metrics["restored"]["psnr"])
+    return metrics.restored.psnr
 
 
 def ssim(metrics: Metrics) -> float:
-    """MATLAB's where the protocol has it: the papers' tables are in it."""
-    scores = metrics["restored"]
-    return float(scores.get("ssim_matlab", scores["ssim"]))
+    return metrics.restored.similarity
 
 
 def gain(metrics: Metrics) -> float:
-    return float(metrics["restored"]["psnr"] - metrics["input"]["psnr"])
+    return metrics.gain
 
 
 def loss(metrics: Metrics) -> float:
-    """Return what repeating costs, from the first pass to the last."""
-    curve = metrics["repeat"]["psnr"]
-    return float(curve[0] - curve[-1])
+    return metrics.repeat.loss
 
 
 def change(metrics: Metrics) -> float:
-    """How much the first pass changes, of 255; nearly nothing: it has collapsed to the identity."""
-    return float(metrics["iterations"]["first"]["sum"][-1])
+    """Return the mean change by the first pass, of 255; near zero if collapsed to the identity."""
+    return metrics.iterations.first.change
 
 
 def parameters(metrics: Metrics) -> float:
-    return float(metrics["cost"]["parameters"])
+    return metrics.cost.parameters
 
 
 def macs(metrics: Metrics) -> float:
-    return float(metrics["cost"]["macs"]["1280x720"]) / 1e9
+    return metrics.cost.macs["1280x720"] / 1e9
 
 
 def seconds(metrics: Metrics) -> float:
-    return float(metrics["cost"]["seconds"]["median"])
+    return metrics.cost.seconds.median
+
+
+def by_level(metrics: Metrics) -> dict[str, float]:
+    return {level: scores.restored.psnr for level, scores in metrics.levels.items()}
+
+
+def by_noise(metrics: Metrics) -> dict[str, float]:
+    return {sigma: scores.restored.psnr for sigma, scores in metrics.noise.items()}
+
+
+def by_pass(metrics: Metrics) -> dict[str, float]:
+    return {str(number): value for number, value in enumerate(metrics.repeat.psnr, 1)}

@@ -1,0 +1,13 @@
+"""Cells that several studies share; each is trained once."""
+
+from idemnet.studies.parts.study import Cell
+
+ALONE = {"passes": 1, "idempotence_weight": 0.0}
+"""A training without the constraint."""
+
+IDEMPOTENT = Cell("idempotent", "idempotent, with the constraint")
+IDEMPOTENT_WITHOUT = Cell("idempotent_without", "idempotent, without", ALONE)
+DMPHN = Cell("dmphn", "DMPHN, with the constraint", {"model": "dmphn"})
+DMPHN_WITHOUT = Cell("dmphn_without", "DMPHN, without", {"model": "dmphn", **ALONE})
+MTRNN = Cell("mtrnn", "MT-RNN, with the constraint", {"model": "mtrnn"})
+MTRNN_WITHOUT = Cell("mtrnn_without", "MT-RNN, without", {"model": "mtrnn", **ALONE})
