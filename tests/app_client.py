@@ -45,7 +45,7 @@ class AppClient:
         return self.session.post(f"{self.address}gradio_api/{path}", timeout=PATIENCE, **content)
 
     def upload(self, name: str, data: bytes) -> dict[str, Any]:
-        """Give what the page calls the file from now on."""
+        """Return what the page calls the file from now on."""
         answer = self.post("upload", files={"files": (name, data)})
         answer.raise_for_status()
         return self.file(answer.json()[0])

@@ -1,4 +1,4 @@
-"""Shared pieces: real pictures when they are there, and small projects to run commands in."""
+"""Shared fixtures: real pictures if available, and small projects to run commands in."""
 
 import logging
 import os
@@ -25,18 +25,18 @@ BIN = Path(sys.executable).parent
 
 MEMORY = Path("/dev/shm")
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4e9:
-    # Everything is written durably, and MLflow's database takes a thousand writes to be made:
-    # where nothing has to last, memory saves a third of the time.
+    # All writes are fsynced, and creating MLflow's database takes a thousand of them: a RAM disk
+    # saves a third of the time.
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as the program sets it (settings.py)
 
-hypothesis.settings.register_profile("patient", deadline=None)  # machines are busy at times
+hypothesis.settings.register_profile("patient", deadline=None)  # machines may be busy
 hypothesis.settings.load_profile("patient")
 
 LONGEST_FIRST = ("test_kill_sweep.py", "end_to_end", "faults", "training", "tracking", "fetch")
-"""Files and folders of tests; what is long must not come last, when other workers have nothing to
-do: the sweep takes a third of `make faults`."""
+"""Files and folders of tests, longest first, so that no worker is left with a long one at the end:
+the sweep takes a third of `make faults`."""
 
 SMALL = {
     "deblur": {
@@ -48,10 +48,10 @@ SMALL = {
         "synthesize": {"levels": [3, 5], "stride": 6},
         "crop": {"size": 32, "stride": 16, "min_contrast": 0},
         "train": {
-            "initialize_from": "none", "times": 2, "alphas": [1.0, 1.0],
+            "initialize_from": "none", "passes": 2, "alphas": [1.0, 1.0],
             "network": {"idempotent": {"width": 4, "iterations": 1}},
-            "idempotence_weight": 0.1, "epochs": 3, "warmup_epochs": 1, "batch_size": 2, "crop": 16,
-            "rise_steps": 0, "learning_rate": 2e-3,
+            "idempotence_weight": 0.1, "epochs": 3, "single_pass_epochs": 1, "batch_size": 2,
+            "crop": 16, "warmup_steps": 0, "learning_rate": 2e-3,
             "validation_epochs": 1, "validation_patches": 4, "threads": 1, "workers": 0,
         },
         "evaluate": {"protocol": "gopro", "passes": 3, "noise": [0, 10], "samples": 2},
@@ -70,7 +70,7 @@ for task, protocol in (("dehaze", "rgb"), ("derain", "rain")):
 
 @pytest.fixture(scope="session")
 def real() -> Path:
-    """Real pictures, for looking and testing; they are not part of the project."""
+    """Real pictures, which are not part of the project."""
     if not REAL.is_dir():
         pytest.skip("the folder of real pictures (../shared/real) is not here")
     return REAL
@@ -85,7 +85,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 class Project:
-    """A copy of the project with small scenes, in which commands run as a person runs them."""
+    """A copy of the project with small scenes, in which commands run as users run them."""
 
     def __init__(self, folder: Path, output: str = "") -> None:
         """Make a copy, or take the one that is there, which the command that printed this made."""
@@ -113,7 +113,7 @@ class Project:
         path.write_text(yaml.safe_dump(parameters), encoding="utf-8")
 
     def set_base(self, parameters: dict) -> None:
-        """Put them into conf/base, which is what DVC watches, beside what it says otherwise."""
+        """Merge parameters into conf/base, which DVC watches."""
         (self.folder / "conf/local/parameters_test.yml").unlink(missing_ok=True)
         for path in (self.folder / "conf/base").glob("[ps]*.yml"):  # parameters and sources
             settings = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -144,7 +144,7 @@ class Project:
         )  # fmt: skip
 
     def bytes_below(self, folder: str = "data") -> dict[str, bytes]:
-        """Everything published, by name; hidden files are work in progress and locks."""
+        """Return all published files by name; hidden files are partial results and locks."""
         root = self.folder / folder
         return {
             str(path.relative_to(root)): path.read_bytes()
@@ -155,15 +155,15 @@ class Project:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Give a command its surroundings; one thread, which is enough for small pictures."""
+    """Return the environment of a command; one thread is enough for small pictures."""
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     ours = {"PATH": path, "COLUMNS": "400", "NO_COLOR": "1", "OMP_NUM_THREADS": "1", **more}
-    # Commands start sooner where they find themselves compiled.
+    # Commands start faster with cached bytecode.
     return {**os.environ, **ours, "PYTHONDONTWRITEBYTECODE": ""}
 
 
 def mlflow_tables() -> Path:
-    """Give a database of MLflow with nothing in it, made once for all: making one takes seconds."""
+    """Return an empty MLflow database, created once, because that takes seconds."""
     from idemnet.tracking.store import _make_database
 
     path = Path(os.environ["TABLES"]) / "mlflow.db"
@@ -180,7 +180,7 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture(scope="session")
 def make_once(shared_by_workers: Path) -> Callable[..., Project]:
-    """Run a command in a project that all workers share; whoever comes first runs it."""
+    """Run a command in a project that all workers share; the first worker runs it."""
     base = shared_by_workers
 
     def make(name: str, *command: str) -> Project:
@@ -196,13 +196,13 @@ def make_once(shared_by_workers: Path) -> Callable[..., Project]:
 
 @pytest.fixture(scope="session")
 def prepared(make_once: Callable[..., Project]) -> Project:
-    """A project on which prepare_deblur has run; tests only look at it."""
+    """A project on which prepare_deblur has run; tests must not change it."""
     return make_once("prepared", "kedro", "run", "--pipeline=prepare_deblur")
 
 
 @pytest.fixture(scope="session")
 def trained(make_once: Callable[..., Project]) -> Project:
-    """A project on which train_deblur has run to the end; tests change nothing in it."""
+    """A project on which train_deblur has run; tests must not change it."""
     return make_once("trained", "kedro", "run", "--pipeline=train_deblur")
 
 
@@ -215,15 +215,34 @@ def copied(trained: Project, tmp_path: Path) -> Project:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server on this machine, which misbehaves on request."""
+    """A local server that can be told to misbehave."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with Server() as server:
         yield server
 
 
 @pytest.fixture
+def hub(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Server:
+    """A local server in place of the Hugging Face Hub, also for child processes."""
+    from huggingface_hub import constants
+
+    endpoint = server.on("")
+    template = constants.HUGGINGFACE_CO_URL_TEMPLATE
+    monkeypatch.setattr(
+        constants, "HUGGINGFACE_CO_URL_TEMPLATE", template.replace(constants.ENDPOINT, endpoint)
+    )
+    monkeypatch.setattr(constants, "ENDPOINT", endpoint)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)  # read on import
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub_cache"))
+    monkeypatch.setenv("HF_ENDPOINT", endpoint)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub_cache"))
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    return server
+
+
+@pytest.fixture
 def hold() -> Iterator[threading.Event]:
-    """What a server waits for that stops in the middle."""
+    """An event that a stalling server waits for."""
     event = threading.Event()
     yield event
     event.set()
@@ -231,7 +250,7 @@ def hold() -> Iterator[threading.Event]:
 
 @pytest.fixture(scope="session")
 def shared_by_workers(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """A folder that all workers see."""
+    """A folder that all workers share."""
     base = tmp_path_factory.getbasetemp()
     return base if worker_id == "master" else base.parent
 
@@ -269,9 +288,9 @@ def uri(database: Path) -> str:
 
 @pytest.fixture(autouse=True)
 def same_in_any_order(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Begin every test with the same random numbers, one thread, and the environment unchanged.
+    """Start every test with the same random numbers, one thread, and an unchanged environment.
 
-    Without threads, small tensors are computed sooner, and sums always in the same order. Importing
+    With one thread, small tensors are faster, and sums are always in the same order. Importing
     parts of Kedro configures logging, which would add records to `caplog`.
     """
     import torch
@@ -295,7 +314,7 @@ def pytest_collection_modifyitems(items) -> None:
 
 
 def pytest_terminal_summary(terminalreporter) -> None:
-    """End by saying what was skipped, and why."""
+    """List skipped tests with their reasons at the end."""
     skipped = terminalreporter.stats.get("skipped", [])
     terminalreporter.section("skipped")
     for report in skipped:

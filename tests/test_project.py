@@ -1,4 +1,4 @@
-"""The two graphs agree, and the repository holds what it should."""
+"""The Kedro and DVC graphs agree, and the repository is consistent."""
 
 import re
 import subprocess
@@ -12,14 +12,16 @@ from kedro.io import DataCatalog
 from idemnet.evaluation.protocols import check_fits
 from idemnet.parameters.evaluate import EvaluateParameters
 from idemnet.parameters.source import SourceParameters
-from idemnet.parameters.study import STUDIES, StudyParameters
+from idemnet.parameters.study import StudyParameters
 from idemnet.parameters.train import TrainParameters
 from idemnet.pipeline_registry import register_pipelines
 from idemnet.steps import versions
+from idemnet.studies import all_studies
 from idemnet.tasks import all_tasks, get_task, task_names
 
 from .conftest import REPOSITORY
 
+STUDIES = all_studies()
 DVC = yaml.safe_load((REPOSITORY / "dvc.yaml").read_text())
 GLOBALS = yaml.safe_load((REPOSITORY / DVC["vars"][0]).read_text())
 VERSIONS = "src/idemnet/steps/versions.py"
@@ -62,17 +64,16 @@ def test_every_stage_is_a_step_of_a_pipeline_with_its_path_in_the_catalog():
 
 
 def test_dvc_knows_every_study_and_its_task():
-    studies = DVC["stages"]["study"]["foreach"]
-    assert {name: one["task"] for name, one in studies.items()} == STUDIES
-    for one in studies.values():
-        assert one["data"] == f"{one['task']}/${{dataset.{one['task']}}}"
+    assert DVC["stages"]["study"]["foreach"] == {
+        name: study.task for name, study in STUDIES.items()
+    }
     stage = DVC["stages"]["study"]["do"]
     assert stage["cmd"] == "kedro run --env=${env} --pipeline=study_${key}"
     pipelines = register_pipelines()
     catalog = DataCatalog.from_config(loader("base")["catalog"])
     for name in STUDIES:
         assert f"study_{name}_tables" in pipelines[f"study_{name}"].all_outputs()
-        folder = catalog.get(f"study_{name}_tables")._describe()["folder"]
+        folder = catalog.get(f"study_{name}_tables")._describe()["filepath"]
         assert stage["outs"] == [{folder.replace(name, "${key}"): {"persist": True}}]
     for env in ("base", "paper"):
         assert yaml.safe_load((REPOSITORY / f"conf/{env}/parameters_study.yml").read_text())
@@ -80,27 +81,21 @@ def test_dvc_knows_every_study_and_its_task():
 
 @pytest.mark.parametrize("task", task_names())
 @pytest.mark.parametrize("env", ["base", "paper"])
-def test_what_dvc_watches_is_said_in_every_environment(env, task):
+def test_every_environment_sets_what_dvc_watches(env, task):
     for stage in STEPS.values():
         for watched in stage["do"]["params"]:
             if VERSIONS in watched:
                 continue
             [[path, [key]]] = watched.items()
-            path = path.replace("${env}", env).replace("${key}", task)
-            group, name = key.replace("${key}", task).split(".")
+            path = path.replace("${env}", env).replace("${item}", task)
+            group, name = key.replace("${item}", task).split(".")
             assert name in yaml.safe_load((REPOSITORY / path).read_text())[group]
 
 
-@pytest.mark.parametrize(
-    ("env", "dataset"),
-    [
-        ("base", {"deblur": "builtin", "dehaze": "builtin", "derain": "builtin"}),
-        ("paper", {"deblur": "gopro", "dehaze": "reside", "derain": "rain13k"}),
-    ],
-)
-def test_dvc_reads_environment_and_data_sets_from_conf(project, env, dataset):
+@pytest.mark.parametrize(("env", "dataset"), [("base", "builtin"), ("paper", "paper")])
+def test_dvc_reads_environment_and_data_set_from_conf(project, env, dataset):
     """One line of dvc.yaml names the environment; the rest is said in conf/ alone."""
-    assert set(dataset) == set(task_names())
+    assert tuple(DVC["vars"][1]["tasks"]) == task_names()
     assert loader(env)["globals"] == {"env": env, "dataset": dataset}
     text = (REPOSITORY / "dvc.yaml").read_text()
     assert text.count("conf/base/globals.yml") == 1
@@ -108,8 +103,8 @@ def test_dvc_reads_environment_and_data_sets_from_conf(project, env, dataset):
     (project.folder / "dvc.yaml").write_text(switched)
     project.run("dvc", "init", "-q", "--no-scm")
     listed = project.run("dvc", "stage", "list").stdout
-    for task, name in dataset.items():
-        assert re.search(rf"^download@{task} +Outputs data/01_raw/{task}/{name}$", listed, re.M)
+    for task in task_names():
+        assert re.search(rf"^download@{task} +Outputs data/01_raw/{task}/{dataset}$", listed, re.M)
     planned = project.run("dvc", "repro", "--dry", "download").stdout
     assert planned.count(f"kedro run --env={env} ") == len(task_names())
 
@@ -157,24 +152,24 @@ def test_the_parameters_of_every_environment_are_valid(env):
 @pytest.mark.parametrize("name", STUDIES)
 def test_at_full_size_a_study_makes_nothing_smaller(name):
     parameters = loader("paper")["parameters"]
-    study, task = StudyParameters.model_validate(parameters["study"]), parameters[STUDIES[name]]
+    study, sizes = STUDIES[name], StudyParameters.model_validate(parameters["study"])
+    task = parameters[study.task]
     whole = TrainParameters.model_validate(task["train"])
-    if name != "ablation":
-        assert study.training(name, "idempotent", 0, whole) == whole
-    else:
-        assert study.training(name, "l", 0, whole) == whole
+    network = "l" if name == "ablation" else "idempotent"
+    [cell] = [cell for cell in study.chosen(sizes) if cell.name == network]
+    assert study.training(cell, 0, sizes, whole) == whole
     evaluation = EvaluateParameters.model_validate(task["evaluate"])
     if name != "realblur":
-        assert study.evaluation(name, evaluation) == evaluation
+        assert study.evaluation(sizes, evaluation) == evaluation
 
 
-def test_a_task_refuses_the_parameters_of_another():
+def test_a_task_rejects_the_parameters_of_another():
     from idemnet.hooks.parameters import describe_faults
 
     parameters = loader("base")["parameters"]
     mixed = {**parameters["dehaze"], "synthesize": {"slant": 3.0, "beta": [1.8, 0.6]}}
     assert describe_faults("dehaze", get_task("dehaze").parameters, mixed) == [
-        "  dehaze.synthesize.beta = [1.8, 0.6]: must ascend",
+        "  dehaze.synthesize.beta = [1.8, 0.6]: must be ascending",
         "  dehaze.synthesize.slant = 3.0: Extra inputs are not permitted",
     ]
 

@@ -20,6 +20,7 @@ from idemnet.media.photographs import PHOTOGRAPHS
 from idemnet.parameters.source import SceneParameters
 
 from .conftest import SMALL
+from .pipelines.test_mix import real_pairs
 
 STARTER = files("idemnet") / "starter"
 SHIPPED = sorted(place.name for place in STARTER.iterdir() if place.is_dir())
@@ -79,12 +80,10 @@ def test_weights_that_are_shipped_for_other_tasks_are_taken(project):
     assert said == "deblur dehaze derain None\ndeblur deblur dehaze derain\n"
 
 
-def test_of_a_task_without_weights_it_is_said_how_to_get_some(tmp_path, monkeypatch):
+def test_a_task_without_weights_says_how_to_get_some(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("idemnet.inference.find_weights.files", lambda _: tmp_path)
-    said = (
-        "there are no weights for 'derain' yet: train some with `kedro run --pipeline=train_derain`"
-    )
+    said = "no weights for task 'derain' yet: train them with `kedro run --pipeline=train_derain`"
     with pytest.raises(BadInputError, match=said):
         find_weights("derain")
 
@@ -100,20 +99,31 @@ def test_a_picture_is_restored_with_nothing_else_at_hand(task, project):
 
 
 def test_its_page_s_command_trains_it(project):
-    """Small, as everything in tests, and on scenes, with photographs of one's own."""
+    """Small, as everything in tests: on real pairs and scenes, with photographs of one's own."""
     place = project.folder / "conf/starter/parameters_deblur.yml"
     starter = yaml.safe_load(place.read_text())["deblur"]
     small = copy.deepcopy(SMALL["deblur"])
     small["train"] = {**starter["train"], **small["train"]}
     small["train"]["network"]["idempotent"]["block"] = "gated"
-    small["source"]["builtin"]["photographs"] = "data/01_raw/photographs"
+    small["evaluate"] = {**starter["evaluate"], **small["evaluate"]}
+    scenes = small.pop("source")["builtin"]
     place.write_text(yaml.safe_dump({"deblur": small}))
-    (project.folder / "conf/starter/sources.yml").unlink()
+    sources = project.folder / "conf/starter/sources.yml"
+    settings = yaml.safe_load(sources.read_text())
+    mix = settings["deblur"]["source"]["mix"]
+    real_pairs(project.folder.parent / "gopro_third")
+    mix["gopro_third"] |= {"expected": {}, "crop": {"validation_sequences": ["a_07_00"]}}
+    mix["scenes"]["builtin"] |= scenes
+    sources.write_text(yaml.safe_dump(settings))
     photographs = project.folder / "data/01_raw/photographs"
     photographs.mkdir(parents=True)
     meadow = np.random.default_rng(0).integers(0, 256, (300, 400, 3), np.uint8)
     Image.fromarray(meadow).save(photographs / "meadow.jpg")
     project.run("kedro", "run", "--env=starter", "--pipeline=train_deblur")
-    card = json.loads((project.folder / "data/06_models/deblur/gopro_third/card.json").read_text())
+    card = json.loads((project.folder / "data/06_models/deblur/starter/card.json").read_text())
     assert card["training"]["gradient_clip"] == starter["train"]["gradient_clip"]
     assert card["arguments"]["block"] == "gated"
+    assert card["sources"] == {"gopro_third": 3.0, "scenes": 1.0}
+    report = project.folder / "data/08_reporting/deblur/starter/metrics.json"
+    metrics = json.loads(report.read_text())
+    assert (metrics["dataset"], metrics["images"]) == ("gopro_third", 1)

@@ -1,4 +1,4 @@
-"""Checkpoints: whole or absent, two kept, and never code."""
+"""Checkpoints: atomic, two kept, and never executed."""
 
 import os
 import pickle
@@ -34,7 +34,7 @@ def test_the_last_two_are_kept_and_the_newest_is_loaded(three):
     assert torch.equal(three.load(NAME)["model"]["w"], torch.full((3,), 30.0))
 
 
-def test_where_there_was_never_one_there_is_none(tmp_path):
+def test_without_checkpoints_nothing_is_loaded(tmp_path):
     assert Checkpoints(tmp_path).load(NAME) is None
 
 
@@ -51,6 +51,6 @@ def test_a_malicious_one_runs_nothing(tmp_path):
     place.mkdir()
     data = pickle.dumps(Evil(), protocol=2)
     (place / f"000000001-{hashlib.sha256(data).hexdigest()}.pt").write_bytes(data)
-    with pytest.raises(BadInputError, match="no checkpoint is whole"):
+    with pytest.raises(BadInputError, match="no checkpoint is intact"):
         Checkpoints(tmp_path).load(NAME)
     assert not marker.exists()

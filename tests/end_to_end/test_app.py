@@ -20,6 +20,7 @@ from idemnet.errors import BadInputError
 from idemnet.inference.weights import TrainedModel, write_weights
 from idemnet.media.image_files import encode_png, png_chunk
 from idemnet.models import IdempotentNet
+from idemnet.parameters.network import IdempotentParameters
 
 from ..app_client import serve_app
 from ..browser import PATIENCE, start_browser
@@ -220,21 +221,21 @@ def test_iterations_are_scrubbed_and_curves_drawn(page, tmp_path):
     page.press(*LEFT)
     page.wait_for(f"{SHOWN_STEP} === 'after iteration 1 of 1, pass 1 of 2'")
     page.press(*LEFT)
-    page.wait_for(f"{SHOWN_STEP} === 'as it came'")
-    assert "times magnified" in page.run("document.querySelector('#changed').innerText")
+    page.wait_for(f"{SHOWN_STEP} === 'original'")
+    assert "Magnified " in page.run("document.querySelector('#changed').innerText")
     page.wait_for("document.querySelector('#curve img')?.naturalWidth > 0")
     words = page.run("document.querySelector('#curve').innerText")
     assert re.search(r"in use, with constraint: [\d.]+; compared, with constraint: [\d.]+", words)
 
 
-def test_what_cannot_be_restored_is_said_on_the_page(page, server, tmp_path):
+def test_what_cannot_be_restored_is_reported_on_the_page(page, server, tmp_path):
     (tmp_path / "broken.png").write_bytes(b"no picture")
     PillowImage.new("1", (6000, 5000)).save(tmp_path / "large.png")
     (tmp_path / "<b>notes.txt").write_text("x")
     for name, said in (
         ("broken.png", "broken.png: is not a PNG image"),
-        ("large.png", "large.png: has 30.0 megapixels, more than the 24 this page takes"),
-        ("<b>notes.txt", "notes.txt: '.txt' is none of .avif, .bmp"),
+        ("large.png", "large.png: has 30.0 megapixels, more than this page's limit of 24"),
+        ("<b>notes.txt", "notes.txt: unsupported format '.txt', must be one of .avif, .bmp"),
     ):
         upload(page, tmp_path / name)
         assert said in page.run("document.querySelector('#message').innerText")
@@ -263,7 +264,7 @@ def test_a_phone_scrolls_only_downwards(page, server, tmp_path):
     assert page.run("document.documentElement.scrollWidth") == 360
 
 
-def test_the_keyboard_is_enough(page):
+def test_the_page_works_with_the_keyboard(page):
     tab_to(page, "#samples button")
     page.press(*ENTER)
     page.wait_for("document.querySelector('#preview img') !== null")
@@ -284,7 +285,7 @@ def test_the_keyboard_is_enough(page):
     tab_to(page, "#step input[type=range]")
     page.press(*LEFT)
     page.press(*LEFT)
-    page.wait_for(f"{SHOWN_STEP} === 'as it came'")
+    page.wait_for(f"{SHOWN_STEP} === 'original'")
 
 
 @pytest.mark.parametrize(
@@ -296,7 +297,7 @@ def test_the_keyboard_is_enough(page):
         ("", "somewhere.example", 400),
     ],
 )
-def test_strangers_get_nothing(server, path, host, refused):
+def test_other_files_are_not_served(server, path, host, refused):
     request = urllib.request.Request(server.address + path, headers={"Host": host} if host else {})
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with pytest.raises(HTTPError) as answer:
@@ -321,7 +322,7 @@ def test_nothing_is_left_when_it_ends(tmp_path):
 
 def test_other_weights_are_used_and_a_network_is_warned_of(tmp_path):
     network = {"width": 4, "iterations": 2}
-    weights = IdempotentNet(**network).state_dict()
+    weights = IdempotentNet(IdempotentParameters(**network)).state_dict()
     card = {"task": "dehaze", "architecture": "idempotent", "arguments": network, "parameters": 17}
     write_weights(tmp_path / "own", TrainedModel(weights, card, []))
     with serve_app(tmp_path, "--weights", "own", "--host", "0.0.0.0") as app:
@@ -340,10 +341,10 @@ def test_an_address_of_another_computer_is_rejected():
         find_address("203.0.113.7")
 
 
-def test_it_says_what_is_missing(monkeypatch):
+def test_missing_gradio_is_reported(monkeypatch):
     monkeypatch.setattr("idemnet.commands.app.find_spec", lambda _: None)
     result = CliRunner().invoke(main, ["app"])
     assert (result.exit_code, result.stderr) == (
         2,
-        "Error: the page is made with gradio: `pip install 'idemnet[app]'`\n",
+        "Error: gradio is not installed: pip install 'idemnet[app]'\n",
     )

@@ -1,4 +1,4 @@
-"""Networks leave as programs that run without this package, and never as wrong ones."""
+"""Exported programs run without this package, and are never wrong."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from idemnet.commands.main import main
 from idemnet.errors import BadInputError
 from idemnet.inference import export as exporting
 from idemnet.inference.export import compare, export_network
-from idemnet.models import MODELS
+from idemnet.models import build_network
 
 from ..conftest import REPOSITORY, Project
 
@@ -78,7 +78,7 @@ def test_onnx_needs_nothing_but_a_runtime(exported):
     )
 
 
-def test_size_and_difference_are_said(exported):
+def test_size_and_difference_are_reported(exported):
     size = (exported.folder / "idemnet-deblur.onnx").stat().st_size
     said = re.fullmatch(
         r"idemnet-deblur\.onnx: ([\d.]+) MB, differs from the network by at most ([\d.e-]+)\n",
@@ -89,8 +89,8 @@ def test_size_and_difference_are_said(exported):
     assert 0 < float(said[2]) < 1e-4
 
 
-def test_the_readme_s_program_runs_as_written(exported):
-    text = (REPOSITORY / "README.md").read_text()
+def test_the_documented_program_runs_as_written(exported):
+    text = (REPOSITORY / "docs/restoring.md").read_text()
     programs = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     [program] = [one for one in programs if "onnxruntime" in one]
     picture = np.random.default_rng(4).integers(0, 256, (45, 67, 3), np.uint8)
@@ -119,12 +119,12 @@ def test_pt2_is_run_by_torch_alone(exported):
     assert said == "[(1, 3, 9, 13), (2, 3, 97, 131)] deblur False\n"
 
 
-def test_a_file_that_is_there_is_left_alone(exported):
+def test_an_existing_file_is_skipped(exported):
     before = exported.bytes_below(".")
     result = exported.run("idemnet", "export", "--format", "onnx", check=False)
     assert result.returncode == 2
     assert result.stderr == (
-        "Error: idemnet-deblur.onnx: is there already, write over it with --force\n"
+        "Error: idemnet-deblur.onnx: already exists (use --force to overwrite it)\n"
     )
     assert exported.bytes_below(".") == before
 
@@ -137,7 +137,7 @@ def test_a_file_that_is_there_is_left_alone(exported):
         (["--task", "derain", "--weights", WEIGHTS], "these weights are for task 'deblur'"),
     ],
 )
-def test_bad_weights_are_refused_in_one_sentence(exported, monkeypatch, arguments, said):
+def test_bad_weights_are_rejected_in_one_sentence(exported, monkeypatch, arguments, said):
     shutil.copytree(exported.folder / WEIGHTS, exported.folder / "broken", dirs_exist_ok=True)
     with (exported.folder / "broken/weights.safetensors").open("ab") as file:
         file.write(b"x")
@@ -169,7 +169,7 @@ def test_a_program_that_restores_otherwise_is_not_written(exported, monkeypatch)
     assert not (exported.folder / "wrong.onnx").exists()
 
 
-def test_what_is_no_number_differs():
+def test_nan_differs():
     nothing = torch.nn.Identity()
     with pytest.raises(BadInputError, match="by nan on images of 5x7"):
         compare(nothing, lambda image: image * float("nan"), [(1, 5, 7)])
@@ -196,5 +196,5 @@ def test_missing_packages_are_named(monkeypatch):
 @pytest.mark.slow
 def test_every_network_can_be_exported(name, arguments, kind):
     torch.manual_seed(0)
-    network = MODELS[name](**arguments).eval()
+    network = build_network(name, arguments).eval()
     assert export_network(network, kind, {}).difference < 1e-4

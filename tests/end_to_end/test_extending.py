@@ -1,4 +1,4 @@
-"""The worked examples of docs/extending.md work."""
+"""Apply and run the worked examples of docs/extending.md."""
 
 import json
 import re
@@ -51,6 +51,20 @@ def test_a_new_task(project, monkeypatch):
         assert "noisy cat" in json.dumps(page.shown["samples"])
 
 
+def test_a_new_study(project):
+    [run] = apply(project, "A new study")
+    small = {"train": {"epochs": 1, "single_pass_epochs": 0}, "evaluate": {"detailed_images": 1}}
+    project.set_parameters({**SMALL, "study": small})
+    project.run(*run)
+    folder = project.folder / "data/08_reporting/studies"
+    table = (folder / "width/table.md").read_text()
+    assert table.startswith("# Half the width (not in the paper)\n")
+    assert re.search(r"^\| idempotent, half the width \| \d+\.\d\d \|", table, re.MULTILINE)
+    assert re.search(r"^\| Twice the width restores better \| .* dB \| ", table, re.MULTILINE)
+    assert "<svg" in (folder / "width/figure.svg").read_text()
+    assert 'id="width"' in folder.with_suffix(".html").read_text()
+
+
 def test_a_new_network(project, tmp_path, monkeypatch):
     [example] = [one for one in EXAMPLES if one.startswith("A new network")]
     [code] = re.findall(r"```python\n(.*?)```", example, re.DOTALL)
@@ -61,14 +75,14 @@ def test_a_new_network(project, tmp_path, monkeypatch):
     project.run(*train)
     card = json.loads((project.folder / "data/06_models/deblur/builtin/card.json").read_text())
     assert (card["architecture"], card["arguments"]) == ("mynets:PlainNet", {"width": 16})
-    assert card["training"]["times"] == 2
+    assert card["training"]["passes"] == 2
     picture = np.random.default_rng(0).integers(0, 256, (20, 30, 3), np.uint8)
     PillowImage.fromarray(picture).save(project.folder / "photo.png")
     refused = project.run(*restore[:-2], check=False)
     assert refused.returncode == 2
-    assert "if you trust it, give --network mynets:PlainNet" in refused.stderr
+    assert "if you trust its code, use --network mynets:PlainNet" in refused.stderr
     other = project.run(*restore[:-1], "os:system", check=False)
-    assert "the weights are of network 'mynets:PlainNet', not 'os:system'" in other.stderr
+    assert "the weights are for network 'mynets:PlainNet', not 'os:system'" in other.stderr
     project.run(*restore)
     assert (project.folder / "photo_restored.png").is_file()
 
@@ -89,4 +103,8 @@ def test_what_is_no_network_is_rejected_with_a_clear_error(model, said):
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.splitlines()[0])
 def test_every_example_is_tried(example):
-    assert example.splitlines()[0] in ("A new task: denoising", "A new network")
+    assert example.splitlines()[0] in (
+        "A new task: denoising",
+        "A new study: half the width",
+        "A new network",
+    )

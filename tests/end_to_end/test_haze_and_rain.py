@@ -1,4 +1,4 @@
-"""Dehazing and deraining, run as a person runs them."""
+"""Dehazing and deraining, run as a user would."""
 
 import json
 
@@ -12,7 +12,7 @@ MADE = {"dehaze": "hazy", "derain": "rainy"}
 
 
 @pytest.mark.parametrize("task", MADE)
-def test_everything_is_there_after_one_command(project, task):
+def test_one_command_makes_everything(project, task):
     project.run("kedro", "run", f"--pipeline=prepare_{task}")
     below = project.bytes_below()
     for name in (
@@ -68,5 +68,5 @@ def test_the_paper_s_haze_waits_for_a_folder_and_then_uses_it(project):
     where = f"--params=dehaze.source.folder.path={folder}"
     project.run(*paper, "--pipeline=prepare_dehaze", where)
     below = project.bytes_below()
-    assert "05_model_input/dehaze/reside/train/patches.npy" in below
+    assert "05_model_input/dehaze/paper/train/patches.npy" in below
     assert not any(name.endswith(".png") for name in below)

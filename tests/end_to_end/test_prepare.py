@@ -1,4 +1,4 @@
-"""The first three steps, run as a person runs them."""
+"""The first three steps, run as a user would."""
 
 import json
 import time
@@ -14,7 +14,7 @@ def made(output: str) -> set[str]:
             and f"{folder}/deblur/builtin: unchanged" not in output}  # fmt: skip
 
 
-def test_everything_is_there_after_one_command(prepared):
+def test_one_command_makes_everything(prepared):
     names = set(prepared.bytes_below())
     for name in (
         "01_raw/deblur/builtin/train/scene_000/000018.png",
@@ -28,7 +28,7 @@ def test_everything_is_there_after_one_command(prepared):
     assert not any("/." in name or name.startswith(".") for name in names)
 
 
-def test_a_second_run_does_no_work_and_says_so(project):
+def test_a_second_run_does_no_work_and_reports_it(project):
     project.run("kedro", "run", "--pipeline=prepare_deblur")
     before = {path: path.stat().st_mtime_ns for path in project.folder.glob("data/**/*.png")}
     begun = time.monotonic()
@@ -85,11 +85,11 @@ def test_data_sets_live_side_by_side(project):
     project.run("kedro", "run", "--env=paper", "--pipeline=prepare_deblur")
     after = project.bytes_below()
     assert {name: after[name] for name in before} == before
-    manifest = json.loads(after["03_primary/deblur/gopro/manifest.json"])
+    manifest = json.loads(after["03_primary/deblur/paper/manifest.json"])
     assert [(pair["sequence"], pair["level"]) for pair in manifest["about"]["pairs"]] == [
         ("GOPR0003_11_00", 11), ("GOPR0001_07_00", 7), ("GOPR0002_11_00", 11),
     ]  # fmt: skip
-    assert "03_primary/deblur/gopro/train/GOPR0001_07_00/blur/000001.png" not in after
+    assert "03_primary/deblur/paper/train/GOPR0001_07_00/blur/000001.png" not in after
 
 
 def test_own_videos_become_a_data_set_of_their_own(project):
@@ -99,7 +99,7 @@ def test_own_videos_become_a_data_set_of_their_own(project):
     for name in ("walk #1.mp4", "fahrt ü.mp4"):
         write_video(videos / name, count=20)
     local = project.folder / "conf" / "local"
-    (local / "globals.yml").write_text("dataset: {deblur: my_videos}")
+    (local / "globals.yml").write_text("dataset: my_videos")
     (local / "sources.yml").write_text(
         f"deblur: {{source: {{kind: videos, videos: {{path: '{videos}'}}}}}}"
     )

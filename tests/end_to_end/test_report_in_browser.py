@@ -1,4 +1,4 @@
-"""The report's page in a real browser: it is read, dragged and typed on as people do."""
+"""The report's page in a real browser, with mouse and keyboard."""
 
 import re
 import shutil
@@ -10,7 +10,7 @@ from idemnet.reporting.report import make_report
 
 from ..browser import start_browser
 from ..conftest import REPOSITORY, environment
-from ..reporting.made_up import make_evaluation, make_trained
+from ..reporting.example_results import make_evaluation, make_trained
 
 STAGE = ".stage"
 CLIP = "getComputedStyle(document.querySelector('.stage img.left')).clipPath"
@@ -120,7 +120,7 @@ def test_what_dvc_plots_is_readable_offline_and_not_for_git(page, tmp_path):
     page.call("Network.setBlockedURLs", urls=["http*"])
     page.open((place / "dvc_plots/index.html").as_uri(), 1000)
     page.call("Network.setBlockedURLs", urls=[])
-    page.complaints.clear()  # of what was blocked
+    page.complaints.clear()  # from blocked requests
     words = page.run("document.body.innerText")
     assert "Curves need the internet" in words
     for shown in ("Repeat curve", "27.31", "27.28"):

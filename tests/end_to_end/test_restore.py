@@ -1,4 +1,4 @@
-"""Pictures are restored by command, by pipeline and from Python, each given back as it came."""
+"""Restore pictures by command, by pipeline and from Python, keeping their format."""
 
 import io
 import json
@@ -22,7 +22,7 @@ from idemnet.errors import BadInputError
 from idemnet.inference.video import PART
 from idemnet.inference.weights import TrainedModel, read_weights, write_weights
 from idemnet.media.image_files import register_heif
-from idemnet.models import MODELS
+from idemnet.models import build_network
 
 from ..conftest import Project
 from ..fetch.downloads import wait_until
@@ -67,7 +67,7 @@ def expected(project: Project, array: np.ndarray) -> np.ndarray:
     weights, card = read_weights(
         project.folder / "data/06_models/deblur/builtin/weights.safetensors"
     )
-    model = MODELS[card["architecture"]](**card["arguments"]).eval()
+    model = build_network(card["architecture"], card["arguments"]).eval()
     model.load_state_dict(weights)
     with torch.no_grad():
         image = model(torch.from_numpy(array).permute(2, 0, 1)[None].float() / 255)
@@ -165,13 +165,16 @@ def test_phones_printers_and_the_web_are_read(project, tmp_path):
     ("arguments", "said"),
     [
         (["nowhere.png"], "nowhere.png: not found"),
-        (["photo.png", "-o", "photo.png"], "photo.png: is an input, which is never overwritten"),
+        (
+            ["photo.png", "-o", "photo.png"],
+            "photo.png: is an input, and inputs are never overwritten",
+        ),
         (["photo.png", "--weights", "none.safetensors"], "none.safetensors: not found"),
-        (["notes.txt"], "notes.txt: '.txt' is none of"),
+        (["notes.txt"], "notes.txt: unsupported format '.txt', must be one of"),
         (["one/photo.png", "two/photo.png", "-o", "out"], "would both become out/photo.png"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_sentence(trained_copy, arguments, said):
+def test_what_cannot_be_done_is_reported_in_one_sentence(trained_copy, arguments, said):
     for name in ("photo.png", "one/photo.png", "two/photo.png"):
         picture(trained_copy.folder / name)
     (trained_copy.folder / "notes.txt").write_text("x")
@@ -196,7 +199,7 @@ def test_the_pipeline_restores_what_lies_in_the_inbox(trained_copy):
     shutil.rmtree(inbox)
     empty = trained_copy.run("kedro", "run", "--pipeline=restore_deblur", check=False)
     assert empty.returncode == 1
-    assert "data/01_raw/inbox holds no pictures" in empty.stderr
+    assert "data/01_raw/inbox contains no pictures" in empty.stderr
 
 
 def test_python_gives_back_what_it_is_given(trained, restorer):
@@ -252,7 +255,7 @@ def test_python_says_what_it_cannot_restore(restorer):
         (np.zeros((4, 5, 3), np.int64), "must be uint8"),
         (np.zeros((0, 5, 3), np.uint8), "holds no pixels"),
         (torch.zeros(4, 5, 3), "must be"),
-        (PillowImage.new("CMYK", (4, 4)), "convert it to RGB"),
+        (PillowImage.new("CMYK", (4, 4)), "convert to RGB"),
         (np.full((4, 5, 3), 1.5), "floats must be from 0 to 1, these are from 1.5 to 1.5: divide"),
         (np.full((4, 5, 3), 255, np.float32), "from 255 to 255"),
         (torch.full((3, 4, 5), 255.0), "from 255 to 255"),
@@ -302,7 +305,9 @@ def test_explained_is_what_each_iteration_did(trained_copy, restorer):
     result = trained_copy.run("idemnet", "restore", "photo.png", "--explain", *OWN)
     sentence, target = result.stdout.splitlines()
     assert re.fullmatch(
-        r"photo\.png: sharpness [\d.]+ -> [\d.]+ \([-+]\d+%\), changed by .*", sentence
+        r"photo\.png: sharpness [\d.]+ -> [\d.]+ \([-+]\d+%\), changed by .*"
+        rf"\(computed in {restorer.precision}\)",
+        sentence,
     )
     assert target == "photo_restored.png"
     folder = trained_copy.folder / "photo_restored_explained"
@@ -313,6 +318,7 @@ def test_explained_is_what_each_iteration_did(trained_copy, restorer):
     restored = np.asarray(opened(trained_copy.folder / target))
     assert (np.asarray(opened(folder / "iteration_1.png")) == restored).all()
     said = json.loads((folder / "explanation.json").read_text())
+    assert said["precision"] == restorer.precision
     assert said["change"] == pytest.approx(np.abs(restored.astype(int) - array).mean())
     assert (restorer.iterations(array)[-1] == restorer(array)).all()
 
@@ -361,7 +367,7 @@ def test_a_video_cannot_be_explained(project):
     assert not (project.folder / "clip_restored.mp4").exists()
 
 
-def test_a_video_is_restored_and_gone_on_with_after_a_kill(trained_copy):
+def test_a_video_is_restored_and_resumed_after_a_kill(trained_copy):
     film(trained_copy.folder / "clip.mp4", 2 * PART + 4, size=(120, 160))
     parts = trained_copy.folder / ".clip_restored.mp4.parts"
     running = trained_copy.start("idemnet", "restore", "clip.mp4")
@@ -383,11 +389,11 @@ def test_a_video_is_restored_and_gone_on_with_after_a_kill(trained_copy):
     assert not parts.exists()
 
 
-def test_memory_that_is_allowed_is_kept_or_the_picture_is_refused(trained_copy):
+def test_memory_that_is_allowed_is_kept_or_the_picture_is_rejected(trained_copy):
     picture(trained_copy.folder / "large.png", size=(1500, 2500))
     result = trained_copy.run("idemnet", "restore", "large.png", "--memory", "100MB", check=False)
     assert result.returncode == 1
-    said = r"large\.png: to read and write 2500x1500 takes \d+ MB of memory, and 100 are allowed"
+    said = r"large\.png: reading and writing 2500x1500 needs \d+ MB of memory, but only 100 MB"
     assert re.search(said, result.stderr)
     wrong = trained_copy.run("idemnet", "restore", "large.png", "--memory", "much", check=False)
     assert wrong.returncode == 2

@@ -1,4 +1,4 @@
-"""Studies: cells train once for all, a kill costs the cell it hits, a failure hides no other."""
+"""Studies: shared cells train once, a kill costs one cell, a failure stops no other."""
 
 import copy
 import csv
@@ -15,11 +15,11 @@ from ..conftest import SMALL, Project
 
 STUDY = {
     "seeds": 2,
-    "train": {"epochs": 2, "warmup_epochs": 1},
+    "train": {"epochs": 2, "single_pass_epochs": 1},
     "evaluate": {"detailed_images": 1, "samples": 1},
-    "cells": {"broken": {"label": "broken", "weights": "nowhere/weights.safetensors"}},
+    "cells": {"dmphn_without": {"weights": "nowhere/weights.safetensors"}},
     "studies": {
-        "levels": {"cells": ["idempotent_without", "broken", "idempotent"]},
+        "levels": {"cells": ["idempotent_without", "dmphn_without", "idempotent"]},
         "realblur": {"cells": ["idempotent"]},
     },
 }  # fmt: skip
@@ -58,7 +58,7 @@ def outcomes(project: Project, name: str) -> list[dict]:
     return json.loads((folder(project, name) / "results.json").read_bytes())["outcomes"]
 
 
-def test_killed_it_goes_on_at_the_unfinished_cell(studied):
+def test_killed_it_resumes_at_the_unfinished_cell(studied):
     first, _ = studied.output.split("(2 of 4)")
     assert "done before, nothing to do" in first
     assert "unchanged, nothing to do" in first.split("(1 of 4)")[1]  # its evaluation
@@ -71,7 +71,7 @@ def test_every_cell_is_measured_with_every_seed(studied):
         ("idempotent_without", 0), ("idempotent", 0), ("idempotent_without", 1), ("idempotent", 1),
     ]  # fmt: skip
     settings = [one["settings"] for one in outcomes(studied, "noise")]
-    assert [one["train.times"] for one in settings] == [1, 2, 1, 2]
+    assert [one["train.passes"] for one in settings] == [1, 2, 1, 2]
     assert [one["train.seed"] for one in settings] == [0, 0, 1, 1]
     psnr = [one["metrics"]["restored"]["psnr"] for one in outcomes(studied, "noise")]
     assert len(set(psnr)) == 4
@@ -91,13 +91,13 @@ def test_its_files(studied):
 
 def test_a_failing_cell_is_named_and_hides_no_other(studied, failed):
     assert failed.returncode == 1
-    assert "1 of 3 cells failed: broken (seed 0);" in failed.stderr
+    assert "1 of 3 cells failed: dmphn_without (seed 0);" in failed.stderr
     kept = {one["cell"]: one["failure"] for one in outcomes(studied, "levels")}
-    assert "nowhere/weights.safetensors: not found" in kept["broken"]
+    assert "nowhere/weights.safetensors: not found" in kept["dmphn_without"]
     assert kept["idempotent"] == kept["idempotent_without"] == ""
     text = (folder(studied, "levels") / "table.md").read_text()
     assert "| failed |" in text
-    assert "broken, seed 0: BadInputError" in text
+    assert "DMPHN, without, seed 0: BadInputError" in text
 
 
 def test_cells_of_other_studies_are_not_trained_again(failed):
@@ -134,7 +134,7 @@ def test_cells_are_runs_below_their_study_in_mlflow(studied, failed):
     assert sorted(children) == sorted(
         [("study-noise", f"{cell}-{seed}", "FINISHED") for cell in cells for seed in (0, 1)]
         + [("study-levels", f"{cell}-0", "FINISHED") for cell in cells]
-        + [("study-levels", "broken-0", "FAILED")]
+        + [("study-levels", "dmphn_without-0", "FAILED")]
     )
     [one] = [run for run in runs if run.info.run_name == "idempotent-1"
              and parents[run.data.tags["mlflow.parentRunId"]] == "study-noise"]  # fmt: skip
@@ -171,10 +171,24 @@ def test_realblur_is_scored_set_by_set_with_weights_that_never_saw_it(studied, f
     assert "| 35.86 | 0.951 |" in text
 
 
-def test_a_cell_that_cannot_be_trained_is_refused_before_anything_runs(project):
-    wrong = {"cells": {"idempotent": {"label": "x", "train": {"epochs": 0}}}}
+def test_a_cell_that_cannot_be_trained_is_rejected_before_anything_runs(project):
+    wrong = {"cells": {"idempotent": {"train": {"epochs": 0}}}}
     project.set_parameters({**copy.deepcopy(SMALL), "study": wrong})
     result = project.run("kedro", "run", "--pipeline=study_noise", check=False)
     assert result.returncode == 1
     assert "study.cells.idempotent.train.epochs: Input should be greater than 0" in result.stderr
+    assert not (project.folder / "data").exists()
+
+
+def test_unknown_studies_and_cells_are_rejected_before_anything_runs(project):
+    wrong = {
+        "cells": {"idempotnet": {"weights": "x"}},
+        "studies": {"nose": {"train": {}}, "noise": {"cells": ["idempotent", "dmphn"]}},
+    }
+    project.set_parameters({**copy.deepcopy(SMALL), "study": wrong})
+    result = project.run("kedro", "run", "--pipeline=study_noise", check=False)
+    assert result.returncode == 1
+    assert "study.cells.idempotnet: unknown cell" in result.stderr
+    assert "study.studies.nose: unknown study" in result.stderr
+    assert "study.studies.noise.cells: has no cell 'dmphn'" in result.stderr
     assert not (project.folder / "data").exists()

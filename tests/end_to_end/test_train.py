@@ -1,4 +1,4 @@
-"""Training, run as a person runs it."""
+"""Training, run as a user would."""
 
 import json
 import shutil
@@ -41,7 +41,6 @@ def test_a_finished_training_is_not_trained_again(copied):
 
 
 def test_a_run_with_nothing_to_do_imports_nothing_that_takes_seconds(trained):
-    # Not of a copy, whose own mlflow.db is told everything anew.
     output, imported = trained.run_and_list_imports("kedro", "run", "--pipeline=train_deblur")
     assert output.count("nothing to do") == 7  # six folders, and the training
     assert imported & {"torch", "mlflow", "matplotlib", "sklearn", "skimage"} == set()
@@ -88,12 +87,12 @@ def test_the_paper_environment_holds_the_paper_s_settings_and_starts_on_a_cpu(pr
     params = "deblur.crop.size=32,deblur.crop.stride=32,deblur.train.crop=32,deblur.train.epochs=1"
     params = f"--params={params},deblur.train.workers=0"
     project.run(*TRAIN, "--env=paper", "--to-nodes=deblur.train", params)
-    card = json.loads((project.folder / "data/06_models/deblur/gopro/card.json").read_text())
+    card = json.loads((project.folder / "data/06_models/deblur/paper/card.json").read_text())
     assert card["parameters"] == 3_117_411
     expected = {
-        "times": 2, "alphas": [1.0, 1.0], "idempotence_weight": 0.1, "warmup_epochs": 0,
+        "passes": 2, "alphas": [1.0, 1.0], "idempotence_weight": 0.1, "single_pass_epochs": 0,
         "batch_size": 6, "learning_rate": 1e-4, "schedule": "step", "decay": 0.5,
-        "decay_epochs": 500, "saturation": [0.8, 1.2], "gradient_clip": None, "average": 0.0,
+        "decay_epochs": 500, "saturation": [0.8, 1.2], "gradient_clip": None, "ema_decay": 0.0,
         "detach_between_passes": False,
     }  # fmt: skip
     assert card["environment"]["precision"] == "float32"

@@ -6,9 +6,9 @@ import torch
 from skimage.metrics import peak_signal_noise_ratio
 
 from idemnet.errors import BadInputError
-from idemnet.evaluation.job import COST, EvaluationJob, spread
+from idemnet.evaluation.job import COST, EvaluationJob, evenly_spaced
 from idemnet.inference.network import Network
-from idemnet.models import MODELS
+from idemnet.models import build_network
 from idemnet.parameters.evaluate import EvaluateParameters
 from idemnet.steps.data import Pair
 
@@ -30,7 +30,7 @@ class Noise:
 @pytest.fixture
 def model():
     torch.manual_seed(0)
-    return MODELS["idempotent"](**ARGUMENTS).eval()
+    return build_network("idempotent", ARGUMENTS).eval()
 
 
 @pytest.fixture
@@ -90,14 +90,14 @@ def test_an_image_that_cannot_be_read_is_the_error(job):
     @dataclass(frozen=True)
     class Broken(Noise):
         def __call__(self):
-            raise BadInputError("noise.png: is cut off")
+            raise BadInputError("noise.png: is truncated")
 
     broken = replace(job.pairs[2], degraded=Broken(0))
-    with pytest.raises(BadInputError, match="cut off"):
+    with pytest.raises(BadInputError, match="truncated"):
         list(replace(job, pairs=(*job.pairs[:2], broken)).make(["image 1", "image 2"]))
 
 
 def test_samples_are_spread_by_place():
-    assert spread(48, 4) == [0, 16, 31, 47]
-    assert spread(3, 4) == [0, 1, 2]
-    assert spread(9, 1) == [0]
+    assert evenly_spaced(48, 4) == [0, 16, 31, 47]
+    assert evenly_spaced(3, 4) == [0, 1, 2]
+    assert evenly_spaced(9, 1) == [0]

@@ -1,4 +1,4 @@
-"""`idemnet score`: any two folders, every fault named, all or nothing."""
+"""`idemnet score`: any two folders, every problem listed, all or nothing."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ def picture(number: int, height: int = 24, width: int = 32) -> np.ndarray:
 
 @pytest.fixture
 def folders(tmp_path):
-    """Give restored and reference: three pairs, one in a folder below, two formats."""
+    """Return restored and reference: three pairs, one in a folder below, two formats."""
     restored, reference = tmp_path / "restored", tmp_path / "reference"
     for number, name in enumerate(("a", "b", "below/a")):
         save(reference / f"{name}.png", picture(number))
@@ -47,7 +47,7 @@ def scores(*arguments, protocol="rgb"):
 
 
 def test_the_installed_command_scores_two_folders(folders):
-    """As a person runs it."""
+    """As a user would."""
     command = [BIN / "idemnet", "score", *folders, "--protocol", "gopro", "--json"]
     said = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
     figures = json.loads(said.stdout)
@@ -59,13 +59,13 @@ def test_the_installed_command_scores_two_folders(folders):
         assert figures["mean"][measure] == pytest.approx(mean)
 
 
-def test_the_installed_command_refuses_with_status_two_and_no_traceback(folders):
+def test_the_installed_command_rejects_with_status_two_and_no_traceback(folders):
     (folders[0] / "b.bmp").unlink()
     command = [BIN / "idemnet", "score", *folders, "--protocol", "gopro"]
     said = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
     assert said.returncode == 2 and said.stdout == ""
     assert said.stderr == (
-        "Error: nothing was scored, faults found: 1\n"
+        "Error: nothing was scored, problems found: 1\n"
         f"  {folders[1] / 'b.png'}: has no restored image\n"
     )
 
@@ -105,7 +105,7 @@ def test_every_fault_is_listed_and_nothing_scored(folders):
     result = score(*folders)
     assert result.exit_code == 2 and result.stdout == ""
     faults = result.stderr.splitlines()
-    assert faults[0] == "Error: nothing was scored, faults found: 6"
+    assert faults[0] == "Error: nothing was scored, problems found: 6"
     assert sorted(faults[1:]) == sorted(
         f"  {fault}"
         for fault in (
@@ -113,7 +113,7 @@ def test_every_fault_is_listed_and_nothing_scored(folders):
             f"{reference / 'missing.png'}: has no restored image",
             f"{restored / 'twice.png'}, {restored / 'twice.webp'}: have the same stem",
             f"{restored / 'small.png'}: is 32x20, its reference 32x24",
-            f"{torn}: is cut off",
+            f"{torn}: is truncated, or has data after its end",
             f"{reference / 'a.png'}: is not a PNG image",
         )
     )
@@ -134,12 +134,12 @@ def test_two_files_are_a_pair_whatever_they_are_called(folders):
     assert mixed.exit_code == 2 and "two folders, or two files" in mixed.stderr
 
 
-def test_a_folder_without_images_is_refused(folders, tmp_path):
+def test_a_folder_without_images_is_rejected(folders, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "notes.txt").write_text("x")
     (tmp_path / "empty" / ".hidden.png").write_text("x")
     result = score(tmp_path / "empty", folders[1])
-    assert result.exit_code == 2 and "holds no images" in result.stderr
+    assert result.exit_code == 2 and "contains no images" in result.stderr
 
 
 def test_identical_folders_count_as_100_decibels(folders):
@@ -157,7 +157,7 @@ def test_grey_is_three_equal_channels_and_sixteen_bits_are_rounded(tmp_path):
         assert scores(tmp_path / f"{name}.png", tmp_path / "rgb.png")["mean"]["psnr"] == 100
 
 
-def test_a_border_of_the_reference_is_cut_only_when_asked_for(tmp_path):
+def test_a_border_of_the_reference_is_cropped_only_when_asked_for(tmp_path):
     clear = picture(3, 68, 84)
     save(tmp_path / "clear.png", clear)
     save(tmp_path / "dehazed.png", clear[10:-10, 10:-10])
@@ -174,7 +174,7 @@ def test_a_border_of_the_reference_is_cut_only_when_asked_for(tmp_path):
     assert other.exit_code == 2 and "--crop-reference is for" in other.stderr
 
 
-def test_a_protocol_of_another_task_is_refused_unless_forced(folders):
+def test_a_protocol_of_another_task_is_rejected_unless_forced(folders):
     refused = score(*folders, "--task", "deblur", protocol="rain")
     assert refused.exit_code == 2 and refused.stdout == ""
     assert "gopro or realblur or rgb" in refused.stderr and "--force" in refused.stderr

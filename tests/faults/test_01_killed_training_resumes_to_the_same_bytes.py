@@ -1,4 +1,4 @@
-"""A training killed at any step ends with the same bytes; no step that was saved is repeated."""
+"""A training killed at any step resumes to the same bytes; no saved step is repeated."""
 
 import os
 import signal
@@ -57,7 +57,7 @@ def test_the_same_command_ends_with_the_same_bytes(project, trained, workers):
     while run.poll() is None and len(checkpoints(project)) < 2:
         time.sleep(0.002)
     os.kill(run.pid, signal.SIGKILL)
-    run.communicate(timeout=60)  # returns when the last holder of the pipe is gone
+    run.communicate(timeout=60)  # returns when the last process with the pipe has exited
     assert run.returncode == -signal.SIGKILL
     assert "resuming at step" in project.run(*TRAIN, *every_step).stdout
     assert weights(project) == weights(trained)

@@ -1,4 +1,4 @@
-"""Killed while making images or patches, a step leaves nothing half and repeats nothing whole."""
+"""A step killed while making images or patches leaves nothing partial and repeats nothing done."""
 
 import os
 import signal
@@ -91,10 +91,10 @@ def test_killed_in_synthesis(tmp_path):
         raw = RawData("raw", "frames", [LazySequence(tuple(images))], {}, None)
         return synthesize_blur(raw, BlurParameters(levels=(3, 5), stride=5))
 
-    clean = PairsDataset(str(tmp_path / "clean/pairs"), {"pairs": "set"})
+    clean = PairsDataset(str(tmp_path / "clean/pairs" / "set"))
     clean.save(blurred(None))
     assert decoded(log) == [f"{number:02d}" for number in range(30)]
-    pairs = PairsDataset(str(tmp_path / "pairs"), {"pairs": "set"})
+    pairs = PairsDataset(str(tmp_path / "pairs" / "set"))
     with pytest.raises(DatasetError, match="a worker process died"):
         pairs.save(blurred(17))
     assert not pairs.exists()
@@ -120,11 +120,11 @@ def test_killed_in_cropping(tmp_path):
         cut = CropParameters(size=16, stride=4, min_contrast=0, validation_fraction=0)
         return crop(Pairs("pairs", rows, "set"), cut)
 
-    clean = PatchesDataset(str(tmp_path / "clean/patches"), {"patches": "set"})
+    clean = PatchesDataset(str(tmp_path / "clean/patches" / "set"))
     clean.save(patches(None))
     everything = decoded(log)
     assert sorted(everything) == sorted({*everything}) and len(everything) == 12
-    dataset = PatchesDataset(str(tmp_path / "patches"), {"patches": "set"})
+    dataset = PatchesDataset(str(tmp_path / "patches" / "set"))
     with pytest.raises(DatasetError, match="a worker process died"):
         dataset.save(patches(5))
     assert not dataset.exists()
@@ -139,7 +139,7 @@ def test_killed_in_cropping(tmp_path):
     assert sum(again.values()) <= 1 + 2
 
 
-def test_what_is_whole_is_not_made_again(tmp_path):
+def test_what_is_finished_is_not_made_again(tmp_path):
     clean, log = tmp_path / "clean", tmp_path / "log"
     publish(clean / "set", recipe(tmp_path / "other log"), write_image)
     poison = "train/ä #1/007 x.png"
@@ -170,7 +170,7 @@ if __name__ == "__main__":
     process = subprocess.Popen([sys.executable, str(tmp_path / "main.py")], stdout=subprocess.PIPE)
     process.stdout.readline()
     process.kill()
-    process.communicate(timeout=30)  # returns when the last holder of the pipe, the worker, is gone
+    process.communicate(timeout=30)  # returns when the worker has exited
     assert tree(tmp_path / "set") == before
 
 

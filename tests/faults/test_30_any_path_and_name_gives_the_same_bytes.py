@@ -1,4 +1,4 @@
-"""Whatever the project's path and the files are called, data and weights are the same bytes."""
+"""Whatever the path of the project and the names of files, data and weights are the same bytes."""
 
 import unicodedata
 from pathlib import Path
@@ -17,7 +17,7 @@ from idemnet.pipelines.crop import crop
 from idemnet.tasks.deblur import synthesize_blur
 
 from ..pipelines.test_synthesize import load_raw, pairs_dataset
-from .test_32_two_processes_make_the_same_bytes import without_timings
+from .test_32_new_processes_give_the_same_bytes import without_timings
 
 PLACE = "a b/ünï 模糊 #1 %20"
 TRAIN = ("kedro", "run", "--pipeline=train_deblur", "--to-nodes=deblur.train")
@@ -66,7 +66,7 @@ def patches_of(folder: Path, names: list[str]):
     raw = load_raw(folder, kind="folder", folder={"path": str(folder / "set")})
     pairs = pairs_dataset(folder)
     pairs.save(synthesize_blur(raw, BlurParameters(levels=(3,))))
-    dataset = PatchesDataset(str(folder / "patches"), {"patches": "set"})
+    dataset = PatchesDataset(str(folder / "patches" / "set"))
     dataset.save(crop(pairs.load(), CropParameters(size=16, stride=16, validation_fraction=0)))
     reader = dataset.load().splits["train"]
     return {row.sequence: reader.read(number, 0, 0, 16) for number, row in enumerate(reader.rows)}

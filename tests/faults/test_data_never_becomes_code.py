@@ -33,7 +33,7 @@ def find_code_from_data(source: str) -> list[str]:
 
 
 def imported_names(tree: ast.AST) -> dict[str, str]:
-    """Give the full name behind every name that was imported."""
+    """Return the full name behind every name that was imported."""
     names = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

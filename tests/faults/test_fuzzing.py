@@ -1,4 +1,4 @@
-"""A changed picture, archive, card or checkpoint is read as what it is, or refused in a sentence.
+"""A mutated picture, archive, card or checkpoint is read correctly, or rejected with a clear error.
 
 In a process of its own: no file may hold it for a second, take more memory than SECURITY.md says,
 end it, or raise anything but the project's own error; and none is taken for whole where a sha256

@@ -1,4 +1,4 @@
-"""Killed at any rename, fsync or opening of a file, a run goes on to the same bytes as undisturbed.
+"""A run killed at any rename, fsync or opening of a file resumes to the same bytes as undisturbed.
 
 Calls are counted in an undisturbed run of `kedro run --pipeline=train_deblur`, in all its processes
 together. Then one project after the other is killed at one of them (SIGKILL, all processes),
@@ -44,7 +44,7 @@ class Sweep:
         )  # fmt: skip
 
     def run(self, project: Project, command: list[str], at: int = 0) -> tuple[int, int]:
-        """Give the exit code, and how many calls there were."""
+        """Return the exit code, and how many calls there were."""
         counter = self.folder / "calls"
         counter.unlink(missing_ok=True)
         order = {"root": str(project.folder), "file": str(counter), "at": at, "command": command}

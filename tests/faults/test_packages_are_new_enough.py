@@ -1,4 +1,4 @@
-"""No package is older than SECURITY.md requires: none installed, pinned, or allowed."""
+"""No package that is installed, pinned or allowed is older than SECURITY.md requires."""
 
 import re
 import tomllib

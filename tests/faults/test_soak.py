@@ -1,4 +1,4 @@
-"""Hundreds of pictures, one after the other, take no more memory and files than the first fifty."""
+"""Hundreds of pictures in a row take no more memory and open files than the first fifty."""
 
 import itertools
 import subprocess
@@ -58,7 +58,7 @@ def watch_restore(folder: Path, count: int) -> Iterator[tuple[int, int, int]]:
         time.sleep(0.01)
     said = process.communicate()[1].decode()
     assert process.returncode == 1, said
-    assert said.count("is corrupt") + said.count("cut off") + said.count("cannot be read") >= 1
+    assert said.count("is corrupt") + said.count("truncated") + said.count("cannot be read") >= 1
     assert len(list(folder.glob("out/[!.]*"))) == count - count // 25
 
 

@@ -8,6 +8,7 @@ import pytest
 from kedro.io import DatasetError
 
 from idemnet.datasets.raw import RawDataset
+from idemnet.fetch.archive import check_archive, read_members
 from idemnet.fetch.sources import SourcesOnDisk
 from idemnet.parameters.source import SourceParameters
 
@@ -38,7 +39,7 @@ def refused(path, limit=LIMIT):
     before = sorted(path.parent.rglob("*"))
     archive = {"addresses": [str(path)], "unpacked_gigabytes": limit / 1e9}
     source = SourceParameters.model_validate({"kind": "archive", "archive": archive})
-    dataset = RawDataset(str(path.parent / "raw"), {"raw": "set"})
+    dataset = RawDataset(str(path.parent / "raw" / "set"))
     with pytest.raises(DatasetError) as caught:
         dataset.save(SourcesOnDisk(path.parent / "archives").archive(source))
     assert sorted(path.parent.rglob("*")) == before
@@ -69,9 +70,13 @@ def long(number):
     return struct.pack("<L", number)
 
 
-def content(archive, name):
-    (member,) = [member for member in archive.members if member.name == name]
-    return b"".join(archive.read(member))
+def check(path, limit=LIMIT):
+    return check_archive(path, limit_bytes=limit)
+
+
+def contents(path, members=None):
+    members = check(path) if members is None else members
+    return {name: b"".join(chunks) for name, chunks in read_members(path, members)}
 
 
 def entry(name, *, offset=0, packed=0, size=0, method=0):

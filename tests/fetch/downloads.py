@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import io
 import json
+import os
 import random
 import signal
 import subprocess
@@ -62,10 +63,13 @@ def refused(*args, **options):
 
 
 @contextlib.contextmanager
-def child(url, folder, most=0):
+def child(url, folder, most=0, **environment):
     given = json.dumps({"url": url, "folder": str(folder), "most": most})
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-c", CHILD, given], text=True, **pipes) as process:
+    command = [sys.executable, "-c", CHILD, given]
+    with subprocess.Popen(
+        command, text=True, env={**os.environ, **environment}, **pipes
+    ) as process:
         try:
             yield process
         finally:
@@ -73,7 +77,7 @@ def child(url, folder, most=0):
 
 
 def bodies(folder):
-    return sorted(folder.glob("[!.]*.part/body"))
+    return sorted(folder.glob("*.part"))
 
 
 def wait_until(condition):

@@ -54,12 +54,14 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         site: Server = self.server.site
         with site.lock:
-            site.seen.append({"path": self.path, **dict(self.headers)})
+            site.seen.append({"method": self.command, "path": self.path, **dict(self.headers)})
             left = site.answers[self.path.partition("?")[0]]
             answer = left.pop(0) if len(left) > 1 else left[0]
         self.close_connection = True
         with contextlib.suppress(OSError):  # the other side may hang up
             answer(self)
+
+    do_HEAD = do_POST = do_GET  # noqa: N815
 
     def head(self, status: int, headers: dict[str, str]) -> None:
         self.send_response(status)
@@ -69,6 +71,8 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def body(self, data: bytes) -> None:
+        if self.command == "HEAD":
+            return
         self.server.site.sent.append(len(data))  # first: who gets the bytes may look at this
         self.wfile.write(data)
         self.wfile.flush()

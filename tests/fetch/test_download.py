@@ -52,7 +52,7 @@ def test_all_addresses_are_named_when_all_fail(server, tmp_path):
     assert names(tmp_path) == []
 
 
-def test_no_address_is_said(tmp_path):
+def test_no_address_is_reported(tmp_path):
     assert "got none" in refused([], tmp_path)
 
 

@@ -41,7 +41,7 @@ def source(**groups) -> SourceParameters:
 
 
 def raw_dataset(tmp_path: Path) -> RawDataset:
-    return RawDataset(str(tmp_path / "raw"), {"raw": "set"})
+    return RawDataset(str(tmp_path / "raw" / "set"))
 
 
 EXPECTED = {
@@ -104,7 +104,7 @@ def test_the_structure_is_verified_and_the_error_says_what_is_missing(tmp_path):
     assert not (tmp_path / "raw" / "set").exists()
 
 
-def test_images_of_another_size_are_refused_before_anything_is_unpacked(tmp_path):
+def test_images_of_another_size_are_rejected_before_anything_is_unpacked(tmp_path):
     folder = make_frames(tmp_path / "frames")
     archive = zipped(folder, tmp_path / "a.zip")
     size = {"height": 720, "width": 1280}
@@ -120,7 +120,7 @@ def test_images_of_another_size_are_refused_before_anything_is_unpacked(tmp_path
     assert not any((tmp_path / "raw").rglob("*.png"))
 
 
-def test_pairs_read_as_frames_are_refused_with_a_hint(tmp_path):
+def test_pairs_read_as_frames_are_rejected_with_a_hint(tmp_path):
     write_image(tmp_path / "p", "train/GOPR0372_07_00/blur/1.png", np.zeros((8, 8, 3), np.uint8))
     parameters = source(kind="folder", folder={"path": str(tmp_path / "p")})
     with pytest.raises(
@@ -141,7 +141,7 @@ def test_each_video_is_a_sequence_used_in_place(tmp_path):
     assert [path.name for path in (tmp_path / "raw" / "set").iterdir()] == ["manifest.json"]
 
 
-def test_videos_with_one_name_are_refused(tmp_path):
+def test_videos_with_one_name_are_rejected(tmp_path):
     folder = tmp_path / "videos"
     folder.mkdir()
     write_video(folder / "a.mp4", count=2)
@@ -182,5 +182,5 @@ def test_further_photographs_count_by_what_they_are_not_by_where(tmp_path):
     assert sources.further_photographs(str(tmp_path / "there"))[1] != identity
     assert sources.further_photographs("") == ([], {})
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BadInputError, match="holds no photographs"):
+    with pytest.raises(BadInputError, match="contains no photographs"):
         sources.further_photographs(str(tmp_path / "empty"))

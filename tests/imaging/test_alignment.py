@@ -17,7 +17,7 @@ def smooth(rng: np.random.Generator, size: float, contrast: float, shape) -> np.
 
 
 def picture(height: int = 96, width: int = 128) -> np.ndarray:
-    """Give something with detail, none of it so fine that resampling would change it."""
+    """Return something with detail, none of it so fine that resampling would change it."""
     rng = np.random.default_rng(4)
     layers = [smooth(rng, size, 25, (height, width)) for size in (2, 4, 12)]
     return np.clip(sum(layers) + 120, 0, 255).round().astype(np.uint8)
@@ -71,7 +71,7 @@ def test_what_is_really_wrong_is_not_taken_out():
 
 
 @pytest.mark.parametrize("other", [np.zeros((60, 80, 3), np.uint8), 255 - picture(60, 80)])
-def test_what_cannot_be_aligned_is_refused(other):
+def test_what_cannot_be_aligned_is_rejected(other):
     with pytest.raises(BadInputError, match="cannot be aligned"):
         align(other, picture(60, 80))
 

@@ -22,7 +22,7 @@ GOLDEN = (36.26324, 0.98949, 0.99680, 0.99370, 38.40386, 0.98854)
 
 
 def textured(height: int, width: int, seed: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
-    """Give a smooth picture with hard edges, and a worse one; both reach black and white."""
+    """Return a smooth picture with hard edges, and a worse one; both reach black and white."""
     rng = np.random.default_rng(seed)
     picture = ndimage.gaussian_filter(rng.normal(0, 400, (height, width, 3)), (2, 2, 0)) + 128
     picture[height // 3 : height // 2] = rng.integers(0, 256, 3)
@@ -37,7 +37,7 @@ pictures = st.builds(
 
 
 def plain(height: int = 16, width: int = 20) -> tuple[np.ndarray, np.ndarray]:
-    """Give two small pictures that can be typed anywhere: no random numbers, no files."""
+    """Return two small pictures that can be typed anywhere: no random numbers, no files."""
     y, x, c = np.mgrid[:height, :width, :3]
     reference = (x * 11 + y * 7 + c * 40) % 256
     restored = np.clip(reference + (x * y + c) % 13 - 6, 0, 255)
@@ -63,7 +63,7 @@ def test_ssim_is_that_of_scikit_image(pair):
         use_sample_covariance=False, data_range=255,
     )  # fmt: skip
     assert metrics.ssim(restored, reference) == pytest.approx(expected, **CLOSE)
-    similar = metrics.SimilarTo(reference)
+    similar = metrics.SsimReference(reference)
     assert similar.ssim(restored) == pytest.approx(expected, **CLOSE)
     assert similar.ssim(reference) == pytest.approx(1, **CLOSE)  # and the next one
 
@@ -100,7 +100,7 @@ def test_ssim_of_matlab_filters_the_volume(pair):
 def test_bands_end_where_the_image_does(height, width):
     restored, reference = plain(height, width)
     whole = metrics.ssim(restored, reference)
-    assert metrics.SimilarTo(reference).ssim(restored) == pytest.approx(whole, abs=1e-6)
+    assert metrics.SsimReference(reference).ssim(restored) == pytest.approx(whole, abs=1e-6)
 
 
 def test_bright_flat_pictures_lose_no_digits():
@@ -119,7 +119,7 @@ def test_golden_values_of_a_small_picture():
     brightness = metrics.matlab_y(restored), metrics.matlab_y(reference)
     found = (
         metrics.psnr(restored, reference),
-        metrics.SimilarTo(reference).ssim(restored),
+        metrics.SsimReference(reference).ssim(restored),
         metrics.ssim_matlab(restored, reference),
         metrics.ssim_uniform(restored, reference, 255),
         metrics.psnr(*brightness),
@@ -131,7 +131,7 @@ def test_golden_values_of_a_small_picture():
 def test_identical_pictures_have_infinite_psnr_and_ssim_of_one():
     _, image = plain()
     assert metrics.psnr(image, image) == math.inf
-    assert metrics.SimilarTo(image).ssim(image) == pytest.approx(1, abs=1e-6)
+    assert metrics.SsimReference(image).ssim(image) == pytest.approx(1, abs=1e-6)
     assert metrics.ssim_matlab(image, image) == pytest.approx(1, abs=1e-6)
     assert metrics.ssim_uniform(image, image, 255) == pytest.approx(1)
 
@@ -173,7 +173,7 @@ def test_masked_scores_with_everything_in_the_mask_are_the_plain_ones():
     assert metrics.masked_ssim(*pair, everything) == pytest.approx(ssim)
 
 
-def test_a_picture_smaller_than_the_window_is_refused():
+def test_a_picture_smaller_than_the_window_is_rejected():
     with pytest.raises(BadInputError, match="20x10 pixels are fewer than SSIM's window of 11x11"):
         metrics.ssim(*plain(10, 20))
     with pytest.raises(BadInputError, match="11x11"):
@@ -190,7 +190,7 @@ def test_real_pictures_have_the_golden_values(real):
         image, reference = (
             decode_image((real / row[key]).read_bytes(), row[key]) for key in ("image", "reference")
         )
-        similar = metrics.SimilarTo(reference)
+        similar = metrics.SsimReference(reference)
         brightness = metrics.matlab_y(image), metrics.matlab_y(reference)
         found = {
             "psnr_rgb": metrics.psnr(image, reference),
@@ -210,7 +210,7 @@ def test_both_ssims_take_less_time_than_one_of_scikit_image():
     cv2.setNumThreads(1)
 
     def both():
-        similar = metrics.SimilarTo(pair[1])
+        similar = metrics.SsimReference(pair[1])
         return similar.ssim(pair[0]), similar.ssim_matlab(pair[0])
 
     try:

@@ -10,8 +10,9 @@ from idemnet.commands.main import main
 from idemnet.errors import BadInputError
 from idemnet.inference.import_weights import import_dmphn
 from idemnet.inference.weights import read_weights
-from idemnet.models import DMPHN, MODELS, load_weights
+from idemnet.models import DMPHN, build_network, load_weights
 from idemnet.models.dmphn import released_names
+from idemnet.parameters.network import DMPHNParameters
 
 WIDTH = 2
 
@@ -27,7 +28,7 @@ def release(folder, network: DMPHN, stack: int = 1, *, zipped: bool = False) -> 
 
 def random_network(stack: int = 1, width: int = WIDTH) -> DMPHN:
     torch.manual_seed(stack)
-    return DMPHN(stack, width).eval()
+    return DMPHN(DMPHNParameters(stack=stack, width=width)).eval()
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def test_an_imported_network_restores_as_the_released_one(tmp_path, stack, zippe
     weights, card = read_weights(tmp_path / "out" / "weights.safetensors")
     assert card["task"] == "deblur" and card["source"] == "imported from released"
     assert card["arguments"]["stack"] == stack
-    ours = MODELS[card["architecture"]](**card["arguments"]).eval()
+    ours = build_network(card["architecture"], card["arguments"]).eval()
     load_weights(ours, weights, "imported")
     image = torch.rand(1, 3, 20, 30)
     with torch.no_grad():
@@ -76,8 +77,11 @@ def test_released_keys_are_those_of_the_authors_files():
     [
         ({"layer5.bias": None}, r"encoder_lv2\.pkl: layer5\.bias is missing"),
         ({"layer4.0.bias": torch.zeros(2)}, r"encoder_lv2\.pkl: layer4\.0\.bias is unexpected"),
-        ({"layer1.bias": torch.zeros(3)}, r"layer1\.bias is \(3,\) instead of \(2,\)"),
-        ({"layer1.bias": torch.full((2,), torch.nan)}, r"layer1\.bias is not finite"),
+        ({"layer1.bias": torch.zeros(3)}, r"layer1\.bias has shape \(3,\), not \(2,\)"),
+        (
+            {"layer1.bias": torch.full((2,), torch.nan)},
+            r"layer1\.bias has non-finite values",
+        ),
         ({"layer1.bias": torch.zeros(2, dtype=torch.int64)}, r"layer1\.bias is not a tensor of"),
         ({"layer1.bias": 1.0}, r"layer1\.bias is not a tensor of"),
     ],
@@ -97,14 +101,14 @@ def test_a_missing_file_is_named(tmp_path, released):
 
 def test_a_list_is_no_state_dict(tmp_path, released):
     torch.save([torch.zeros(2)], released / "encoder_lv1.pkl")
-    with pytest.raises(BadInputError, match="holds no state dict but a list"):
+    with pytest.raises(BadInputError, match="expected a state dict, found a list"):
         import_dmphn(released, tmp_path / "out", width=WIDTH)
 
 
 def test_a_folder_with_other_things_is_not_replaced(tmp_path, released):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").write_text("three years")
-    with pytest.raises(BadInputError, match=r"holds thesis\.tex, so it is not replaced"):
+    with pytest.raises(BadInputError, match=r"not replaced, because it also contains thesis\.tex"):
         import_dmphn(released, tmp_path / "out", width=WIDTH)
     assert (tmp_path / "out" / "thesis.tex").read_text() == "three years"
 
@@ -130,7 +134,7 @@ def test_the_command_writes_weights_and_a_card(tmp_path):
 def test_the_command_says_what_is_wrong_in_one_sentence(released):
     result = CliRunner().invoke(main, ["weights", "import", "dmphn", str(released), "-o", "out"])
     assert result.exit_code == 2
-    assert "encoder_lv1.pkl: layer1.weight is (2, 3, 3, 3) instead of (32, 3, 3, 3)" in (
+    assert "encoder_lv1.pkl: layer1.weight has shape (2, 3, 3, 3), not (32, 3, 3, 3)" in (
         result.output
     )
     assert len(result.output.splitlines()) == 1

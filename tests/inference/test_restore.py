@@ -10,6 +10,7 @@ from idemnet.inference.memory import restoring_memory
 from idemnet.inference.receptive_field import find_overlap
 from idemnet.inference.tiling import tile_shape
 from idemnet.models import IdempotentNet
+from idemnet.parameters.network import IdempotentParameters
 from idemnet.parameters.restore import RestoreParameters
 
 
@@ -27,7 +28,7 @@ def counted(monkeypatch):
 
 
 def test_tiles_are_chosen_once_for_pictures_of_one_size(counted):
-    model = IdempotentNet(width=2, iterations=1).eval()
+    model = IdempotentNet(IdempotentParameters(width=2, iterations=1)).eval()
     how = RestoreParameters(memory="8GB", tile=256)
     for height in (300, 300, 310, 300):
         picture = np.zeros((height, 200, 3), np.uint8)
@@ -39,7 +40,7 @@ def test_tiles_are_chosen_once_for_pictures_of_one_size(counted):
 
 
 def test_the_largest_tile_that_fits_is_taken(monkeypatch):
-    model = IdempotentNet(width=16, iterations=1).eval()
+    model = IdempotentNet(IdempotentParameters(width=16, iterations=1)).eval()
     picture = np.zeros((600, 600, 3), np.uint8)
     used = psutil.Process().memory_info().rss
     monkeypatch.setattr(psutil.Process, "memory_info", lambda _: type("Used", (), {"rss": used}))
@@ -55,5 +56,5 @@ def test_the_largest_tile_that_fits_is_taken(monkeypatch):
         fitting = [tile for tile in range(512, overlap, -32) if needed(tile) <= memory]
         how = RestoreParameters(memory=memory)
         assert restoring._fit(model, picture, how, "cpu", picture.nbytes).tile == max(fitting)
-    with pytest.raises(BadInputError, match=r"restoring 600x600 takes \d+ MB of memory, and"):
+    with pytest.raises(BadInputError, match=r"restoring 600x600 needs \d+ MB of memory, but"):
         restoring._fit(model, picture, RestoreParameters(memory=used), "cpu", picture.nbytes)

@@ -146,13 +146,13 @@ def test_a_gif_beside_a_png_of_its_name_takes_no_others_place(album):
 @pytest.mark.parametrize(
     ("inputs", "output", "said"),
     [
-        (["album"], "album", "album: is the input folder, whose files are never overwritten"),
-        (["album/b.gif"], "c.gif", r"c\.gif: \.gif is read and not written, use \.png"),
-        (["/"], None, "/: use --output to say where the results go"),
-        (["empty"], None, "empty: holds no pictures and no videos"),
+        (["album"], "album", "album: is the input folder, and inputs are never overwritten"),
+        (["album/b.gif"], "c.gif", r"c\.gif: \.gif can be read but not written, use \.png"),
+        (["/"], None, "/: use --output to choose a folder for the results"),
+        (["empty"], None, "empty: contains no pictures or videos"),
     ],
 )
-def test_what_cannot_be_done_is_said(album, inputs, output, said):
+def test_what_cannot_be_done_is_reported(album, inputs, output, said):
     (album.parent / "empty").mkdir()
     with pytest.raises(BadInputError, match=said):
         plan_targets(inputs, output and album.parent / output)

@@ -31,9 +31,9 @@ def test_mov_works_too(tmp_path):
     ] * 3
 
 
-def test_what_is_no_video_is_refused_by_name(tmp_path):
+def test_what_is_no_video_is_rejected_by_name(tmp_path):
     (tmp_path / "a.mp4").write_bytes(b"<html>")
-    with pytest.raises(BadInputError, match=r"a\.mp4: is not a video that can be read"):
+    with pytest.raises(BadInputError, match=r"a\.mp4: cannot be read as a video"):
         open_video(tmp_path / "a.mp4", "train")
 
 

@@ -101,11 +101,11 @@ def test_sixteen_bits_of_tiff_stay_sixteen(channels):
     assert PillowImage.open(again).info.get("icc_profile", PROFILE) == PROFILE
 
 
-def test_colours_one_after_the_other_are_refused_not_mixed_up():
+def test_colours_one_after_the_other_are_rejected_not_mixed_up():
     content = io.BytesIO()
     array = RNG.integers(0, 65536, (3, 9, 13), np.uint16)
     tifffile.imwrite(content, array, photometric="rgb", planarconfig="separate")
-    with pytest.raises(BadInputError, match="one after the other"):
+    with pytest.raises(BadInputError, match="planar colour"):
         decode_photo(content.getvalue(), "a.tif")
 
 
@@ -289,25 +289,25 @@ def test_of_a_jpeg_with_several_pictures_the_first_is_meant():
     assert photo.pixels[8, 8, 0] > 240 and photo.pixels[8, 8, 2] < 15
 
 
-def test_what_cannot_be_given_back_is_refused():
+def test_what_cannot_be_given_back_is_rejected():
     pages = io.BytesIO()
     one = PillowImage.new("RGB", (4, 4))
     one.save(pages, "TIFF", save_all=True, append_images=[one])
     with pytest.raises(BadInputError, match="has 2 pages"):
         decode_photo(pages.getvalue(), "a.tif")
     whole = saved(RNG.integers(0, 256, (64, 64, 3), np.uint8), "PNG")
-    with pytest.raises(BadInputError, match="cut off"):
+    with pytest.raises(BadInputError, match="truncated"):
         decode_photo(whole[:-100], "a.png")
     for suffix, kind in ((".heic", "HEIF"), (".avif", "AVIF"), (".gif", "GIF")):
         data = saved(RNG.integers(0, 256, (64, 64, 3), np.uint8), kind)
         for end in (0, 40, len(data) // 2, len(data) - 100):
             with pytest.raises(BadInputError, match=rf"^a\{suffix}: "):
                 decode_photo(data[:end], f"a{suffix}")
-    with pytest.raises(BadInputError, match="is none of"):
+    with pytest.raises(BadInputError, match="unsupported format"):
         encode_photo(decode_photo(whole, "a.png"), ".gif")
 
 
-def test_a_picture_for_which_memory_is_too_short_is_refused_by_its_header(tmp_path):
+def test_a_picture_for_which_memory_is_too_short_is_rejected_by_its_header(tmp_path):
     """What it says grows with depth and transparency; nothing is decoded, not even a cut file."""
     shallow = RNG.integers(0, 256, (1000, 2000, 3), np.uint8)
     deep = np.zeros((1000, 2000, 4), np.uint16)
@@ -319,7 +319,7 @@ def test_a_picture_for_which_memory_is_too_short_is_refused_by_its_header(tmp_pa
     for name in ("a.png", "deep.png", "deep.tif"):
         with pytest.raises(BadInputError) as refused:
             PhotoFile(tmp_path / name, memory=1_000_000)()
-        said = rf"{name}: to read and write 2000x1000 takes (\d+) MB of memory, and 1 are allowed"
+        said = rf"{name}: reading and writing 2000x1000 needs (\d+) MB of memory, but only 1 MB"
         needed[name] = int(re.search(said, str(refused.value))[1])
     assert needed["deep.png"] - needed["a.png"] == pytest.approx(9 * 2 * (8 - 3), abs=10)
     assert needed["deep.tif"] == pytest.approx(needed["deep.png"], abs=10)

@@ -58,5 +58,5 @@ def test_reading_imports_none_of_the_packages():
 @pytest.mark.parametrize("package", ["scikit-image", "no-such-package"])
 def test_missing_file_is_named_in_one_sentence(package):
     photograph = Photograph("lena", "train", package, "skimage/data/lena.png", "nobody", "none")
-    with pytest.raises(BadInputError, match=f"'lena' is missing: it comes with {package}"):
+    with pytest.raises(BadInputError, match=f"'lena' not found: reinstall {package}"):
         photograph()

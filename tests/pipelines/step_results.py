@@ -23,41 +23,42 @@ import yaml
 from idemnet.datasets.raw import RawDataset
 from idemnet.evaluation.job import COST, EvaluationJob
 from idemnet.evaluation.protocols import PROTOCOLS
-from idemnet.fetch.sources import SourcesOnDisk
 from idemnet.imaging.scenes import render_depth, render_frames
 from idemnet.inference.network import Network
 from idemnet.inference.weights import TrainedModel
 from idemnet.media.image_files import encode_png, write_image
 from idemnet.media.photo import Inbox, Photo
 from idemnet.media.photographs import PHOTOGRAPHS
-from idemnet.models import MODELS
+from idemnet.models import build_network
 from idemnet.parameters.crop import CropParameters
 from idemnet.parameters.evaluate import EvaluateParameters
 from idemnet.parameters.restore import RestoreParameters
 from idemnet.parameters.source import SceneParameters, SourceParameters
-from idemnet.parameters.study import STUDIES, StudyParameters
+from idemnet.parameters.study import StudyParameters
 from idemnet.parameters.synthesize import BlurParameters, HazeParameters, RainParameters
 from idemnet.parameters.train import TrainParameters
-from idemnet.pipelines.cells import Study
+from idemnet.pipelines.cells import StudyRun
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.download import download
-from idemnet.pipelines.given import one_sequence, restored_pairs, single_channel_pairs
 from idemnet.pipelines.restore import restore_inbox
 from idemnet.pipelines.study import ready_pairs
+from idemnet.pipelines.study_inputs import one_sequence, restored_pairs, single_channel_pairs
 from idemnet.reporting.report import make_report
-from idemnet.reporting.studies.report import make_study_report
+from idemnet.reporting.study import make_study_report
 from idemnet.steps import versions
 from idemnet.steps.data import Pair, Pairs, RawData
 from idemnet.steps.plan import Recipe, flatten
+from idemnet.studies import all_studies, get_study
+from idemnet.studies.parts.study import Cell
 from idemnet.tasks.deblur import synthesize_blur
 from idemnet.tasks.dehaze import synthesize_haze
 from idemnet.tasks.derain import synthesize_rain
 
 from ..conftest import REPOSITORY
 from ..media.test_frames import write_video
-from ..reporting.made_up import make_evaluation, make_trained
-from ..reporting.test_studies import study
-from ..reporting.test_studies import whole as whole_study
+from ..reporting.example_results import make_evaluation, make_trained
+from ..reporting.test_study import study
+from ..reporting.test_study import whole as whole_study
 from ..training.tiny import make_job
 from ..training.tiny import trained as train_tiny
 
@@ -102,7 +103,7 @@ def network() -> TrainedModel:
     torch.manual_seed(0)
     card = {"task": "deblur", "architecture": "idempotent", "arguments": ARGUMENTS,
             "sha256": "a" * 64}  # fmt: skip
-    return TrainedModel(MODELS["idempotent"](**ARGUMENTS).state_dict(), card, [])
+    return TrainedModel(build_network("idempotent", ARGUMENTS).state_dict(), card, [])
 
 
 def digest(*parts: Any) -> str:
@@ -127,8 +128,9 @@ def made(recipe: Recipe) -> dict[str, Any]:
 
 
 def load_raw(place: Path, **groups: Any) -> RawData:
-    raw = RawDataset(str(place / "raw"), {"raw": "set"})
-    raw.save(download(SourceParameters.model_validate(groups), SourcesOnDisk(place / "archives")))
+    raw = RawDataset(str(place / "raw" / "set"))
+    source = SourceParameters.model_validate(groups)
+    raw.save(download(source))
     return raw.load()
 
 
@@ -276,7 +278,7 @@ def restore(_: Path) -> Results:
         "16 bits.png": lambda: Photo(pixels.astype(np.uint16) * 257),
     }
     how = RestoreParameters(device="cpu", tile=64, tile_overlap=8, passes=2)
-    images = made(restore_inbox(Inbox("f" * 64, "here", pictures), network(), how, task="deblur"))
+    images = made(restore_inbox(Inbox("f" * 64, "here", pictures), network(), how))
     found: Results = {}
     for name, photo in images.items():
         found |= quarters(name, photo.pixels / np.iinfo(photo.pixels.dtype).max * 255)
@@ -285,24 +287,28 @@ def restore(_: Path) -> Results:
 
 def studied(_: Path) -> Results:
     stored = yaml.safe_load((REPOSITORY / "conf/base/parameters_study.yml").read_text())["study"]
-    cells = {"plain": {"label": "plain", "train": {"epochs": 7}},
-             "after": {"label": "after", "after": "plain", "train": {"times": 1}}}  # fmt: skip
+    plain = Cell("plain", "plain", {"epochs": 7})
+    after = Cell("after", "after", {"passes": 1}, after=plain)
     chosen = {"cells": ["after"], "train": {"batch_size": 4}, "sequences_apart": True}
     parameters = StudyParameters.model_validate(
-        {**stored, "seeds": 2, "cells": cells, "studies": dict.fromkeys(STUDIES, chosen)}
+        {**stored, "seeds": 2, "studies": {"gopro": chosen}}
     )
     nothing: Any = None
-    one = Study(
-        "gopro", "deblur", parameters, PAIRS, make_job(Path()).patches, TrainParameters(),
-        EvaluateParameters(protocol="gopro"), nothing, nothing, nothing, nothing,
+    one = StudyRun(
+        replace(get_study("gopro"), cells=(plain, after)), parameters, PAIRS,
+        make_job(Path()).patches, TrainParameters(), EvaluateParameters(protocol="gopro"),
+        nothing, nothing, nothing, nothing,
     )  # fmt: skip
     trained = [job.parameters for job in one._trainings()]
     return {
         "trials": " ".join(trial.name for trial in one.trials),
         "trainings": " ".join(
-            f"{job.seed}/{job.epochs}/{job.times}/{job.batch_size}" for job in trained
+            f"{job.seed}/{job.epochs}/{job.passes}/{job.batch_size}" for job in trained
         ),
-    }
+        # Of those that have a place in the paper's order; others may be added without a change.
+        **{f"cells of {name}": digest(repr([replace(cell, label="") for cell in found.cells]))
+           for name, found in all_studies().items() if found.order < 99},
+    }  # fmt: skip
 
 
 def study_inputs(_: Path) -> Results:

@@ -43,7 +43,7 @@ def pairs(tmp_path) -> list[Pair]:
 
 
 def patches_dataset(tmp_path: Path) -> PatchesDataset:
-    return PatchesDataset(str(tmp_path / "patches"), {"patches": "set"})
+    return PatchesDataset(str(tmp_path / "patches" / "set"))
 
 
 def test_every_index_row_leads_to_the_patches_it_names(tmp_path, pairs):
@@ -108,17 +108,17 @@ def test_flat_patches_can_be_left_out(tmp_path):
     assert {row.left for row in dataset.load().splits["train"].rows} == {14}
 
 
-def test_nothing_but_flat_patches_is_refused(tmp_path):
+def test_nothing_but_flat_patches_is_rejected(tmp_path):
     pair = make_pair(tmp_path, "train", "a", 5)
     size, sha256 = write_image(tmp_path, pair.clean.name, np.zeros((40, 30, 3), np.uint8))
     clean = ImageFile(tmp_path / pair.clean.name, pair.clean.name, size, sha256)
     flat = Pair("train", "a", "1", 5, 40, 30, pair.degraded, clean)
     parameters = CropParameters(size=SIZE, stride=14, min_contrast=5, validation_fraction=0)
-    with pytest.raises(DatasetError, match="min_contrast leaves no patch"):
+    with pytest.raises(DatasetError, match="min_contrast rejects every patch"):
         patches_dataset(tmp_path).save(crop(Pairs("f", [flat], "scenes"), parameters))
 
 
-def test_an_image_smaller_than_a_patch_is_refused_with_both_sizes(tmp_path, pairs):
+def test_an_image_smaller_than_a_patch_is_rejected_with_both_sizes(tmp_path, pairs):
     small = make_pair(tmp_path, "train", "small", 5, height=15)
     with pytest.raises(DatasetError, match=r"size = 16 .* but 1 are smaller, .*small.* \(30x15\)"):
         patches_dataset(tmp_path).save(

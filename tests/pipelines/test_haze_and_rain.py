@@ -83,21 +83,21 @@ def test_each_level_has_its_own_part_of_the_densities(tmp_path):
         assert ends[0] <= pair.degraded()[0, 0, 0] <= ends[1]
 
 
-def test_haze_without_depth_is_refused_by_name(tmp_path):
+def test_haze_without_depth_is_rejected_by_name(tmp_path):
     folder = frames_with_depth(tmp_path / "set")
     (folder / "depth/train/a b.png").unlink()
-    with pytest.raises(DatasetError, match=r"the first is to be depth/train/a b\.png"):
+    with pytest.raises(DatasetError, match=r"the first missing one is depth/train/a b\.png"):
         published(tmp_path, synthesize_haze(from_frames(tmp_path, folder), HazeParameters()))
 
 
-def test_depth_of_another_size_is_refused(tmp_path):
+def test_depth_of_another_size_is_rejected(tmp_path):
     folder = frames_with_depth(tmp_path / "set")
     write_image(folder, "depth/train/a b.png", np.zeros((5, 6), np.uint16))
     with pytest.raises(DatasetError, match="depth map of 6x5 pixels does not fit"):
         published(tmp_path, synthesize_haze(from_frames(tmp_path, folder), HazeParameters()))
 
 
-def test_depth_maps_of_8_and_16_bits_say_the_same_and_colours_are_refused(tmp_path):
+def test_depth_maps_of_8_and_16_bits_say_the_same_and_colours_are_rejected(tmp_path):
     folder = frames_with_depth(tmp_path / "set")
     write_image(folder, "depth/test/c.png", np.full((24, 32), 51, np.uint8))
     write_image(folder, "depth/train/a b.png", np.full((24, 32), 51 * 257, np.uint16))
@@ -106,7 +106,7 @@ def test_depth_maps_of_8_and_16_bits_say_the_same_and_colours_are_refused(tmp_pa
         assert depth().dtype == np.float32
         assert depth() == pytest.approx(0.2)
     write_image(folder, "depth/test/c.png", PICTURE)
-    with pytest.raises(BadInputError, match="a depth map is grey"):
+    with pytest.raises(BadInputError, match="a depth map must be grey"):
         from_frames(tmp_path, folder).depths["test", "c"]()
 
 
@@ -187,7 +187,7 @@ def test_reside_has_many_hazy_images_of_each_clear_one_which_is_cropped(tmp_path
 
 
 @pytest.mark.parametrize("border", [9, 11])
-def test_a_clear_image_of_any_other_size_is_refused(tmp_path, border):
+def test_a_clear_image_of_any_other_size_is_rejected(tmp_path, border):
     raw = from_reside(tmp_path, reside_like(tmp_path / "RESIDE", border))
     size = f"{32 + 2 * border}x{24 + 2 * border}"
     with pytest.raises(DatasetError, match=rf"6 pairs do not fit: .* is 32x24, its partner {size}"):
@@ -258,7 +258,7 @@ def test_rain_sets_are_told_apart_and_paired_by_stem(tmp_path):
     assert len(hold_out(pairs, CropParameters(validation_fraction=0.5))) == 1
 
 
-def test_two_images_of_one_stem_are_refused(tmp_path):
+def test_two_images_of_one_stem_are_rejected(tmp_path):
     folder = rain_like(tmp_path / "Datasets")
     write_image(folder, "train/Rain13K/input/2.png", PICTURE)
     message = "train/Rain13K/input/2.png has the same name as train/Rain13K/input/2.jpg"
@@ -266,10 +266,10 @@ def test_two_images_of_one_stem_are_refused(tmp_path):
         published(tmp_path, synthesize_rain(from_flat(tmp_path, folder), RainParameters()))
 
 
-def test_a_source_that_does_not_say_where_is_refused_when_it_is_needed():
+def test_a_source_that_does_not_say_where_is_rejected_when_it_is_needed():
     for kind, key in (("folder", "folder.path"), ("archive", "archive.addresses")):
         with pytest.raises(BadInputError, match=f"source.{key} must say where the data is"):
-            download(SourceParameters(kind=kind), None)
+            download(SourceParameters(kind=kind))
 
 
 def mean_psnr(pairs) -> float:

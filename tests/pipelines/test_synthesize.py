@@ -17,14 +17,14 @@ from ..media.test_frames import write_video
 
 
 def load_raw(tmp_path: Path, **groups):
-    raw = RawDataset(str(tmp_path / "data" / "raw"), {"raw": "set"})
+    raw = RawDataset(str(tmp_path / "data" / "raw" / "set"))
     parameters = SourceParameters.model_validate(groups)
     raw.save(getattr(SourcesOnDisk(tmp_path), parameters.kind)(parameters))
     return raw.load()
 
 
 def pairs_dataset(tmp_path: Path) -> PairsDataset:
-    return PairsDataset(str(tmp_path / "data" / "pairs"), {"pairs": "set"})
+    return PairsDataset(str(tmp_path / "data" / "pairs" / "set"))
 
 
 def image(value: int, height: int = 8, width: int = 8) -> np.ndarray:

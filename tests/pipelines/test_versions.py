@@ -28,10 +28,10 @@ CHANGES = {
     "EVALUATE": ("imaging/metrics.py", "SIGMA, RADIUS = 1.5, 5", "SIGMA, RADIUS = 1.4, 5"),
     "REPORT": ("evaluation/metrics.py", "DECIMALS = 4", "DECIMALS = 3"),
     "RESTORE": ("inference/restore.py", "_run(model, restored,", "_run(model, pixels,"),
-    "STUDY": ("pipelines/cells.py", "(trial.cell, self.par", "(None, self.par"),
-    "STUDY_INPUTS": ("pipelines/given.py", "0.299, 0.587", "0.298, 0.588"),
+    "STUDY": ("pipelines/cells.py", "(trial.cell, trial.cell.after)", "(None, trial.cell.after)"),
+    "STUDY_INPUTS": ("pipelines/study_inputs.py", "0.299, 0.587", "0.298, 0.588"),
     "READY_PAIRS": ("steps/pairs.py", '"gopro" else 0', '"gopro" else 1'),
-    "TABLES": ("reporting/studies/numbers.py", "stdev(self.values)", "2 * stdev(self.values)"),
+    "TABLES": ("studies/parts/results.py", "stdev(self.values)", "2 * stdev(self.values)"),
 }
 """One change of code for each version: file, what it says, and what is put there."""
 

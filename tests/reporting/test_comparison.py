@@ -11,8 +11,8 @@ def run(name, psnr, curve=(), tags=None, **parameters):
 
 
 RUNS = [
-    run("with", 27.5, (27.5, 27.4), seed="0", times="2", width="12"),
-    run("without", 28.0, (28.0, 20.0), seed="0", times="1"),
+    run("with", 27.5, (27.5, 27.4), seed="0", passes="2", width="12"),
+    run("without", 28.0, (28.0, 20.0), seed="0", passes="1"),
 ]
 
 
@@ -22,7 +22,7 @@ def test_runs_stand_side_by_side_with_what_was_set_differently():
     assert table["restored PSNR"] == ["27.50 dB", "28.00 dB"]
     assert table["gain"] == ["+2.50 dB", "+3.00 dB"]
     assert table["lost by repeating"] == ["0.10 dB in 2 passes", "8.00 dB in 2 passes"]
-    assert table["times"] == ["2", "1"]
+    assert table["passes"] == ["2", "1"]
     assert table["width"] == ["12", "-"]
     assert "seed" not in table
     assert table["seconds per image"] == ["-", "-"]

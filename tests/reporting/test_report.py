@@ -15,10 +15,10 @@ from idemnet.evaluation.metrics import summarise
 from idemnet.imaging.difference import difference
 from idemnet.reporting import pictures
 from idemnet.reporting import report as assembly
-from idemnet.reporting.paper import SCORES
 from idemnet.reporting.report import make_report
+from idemnet.studies.gopro import PAPER as SCORES
 
-from .made_up import SETTINGS, make_evaluation, make_trained
+from .example_results import SETTINGS, make_evaluation, make_trained
 
 WITHOUT_LEVELS = {
     "metrics.json",
@@ -37,7 +37,7 @@ NO_PLOTS = {name: b"<svg xmlns='http://www.w3.org/2000/svg'/>" for name in FILES
 
 
 def page_of(evaluation=None, trained=None, others=(), **made) -> str:
-    """Give the page with its line breaks folded."""
+    """Return the page with its line breaks folded."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(assembly, "draw_plots", lambda *_: NO_PLOTS)  # they take most of the time
         files = make_report(
@@ -46,13 +46,13 @@ def page_of(evaluation=None, trained=None, others=(), **made) -> str:
     return " ".join(files["report.html"].decode().split())
 
 
-def other_run(name="other", *, times=1, weight=0.0, change=None, **settings):
+def other_run(name="other", *, passes=1, weight=0.0, change=None, **settings):
     evaluation = make_evaluation(loss=3.0)
     flat = {f"train.{key}": value for key, value in SETTINGS.items() if key != "network"}
-    flat |= {"train.network.width": 4, "train.network.iterations": 2, "train.times": times,
+    flat |= {"train.network.width": 4, "train.network.iterations": 2, "train.passes": passes,
              "train.idempotence_weight": weight}  # fmt: skip
     flat |= {f"train.{key}": value for key, value in settings.items()}
-    metrics = summarise(evaluation) | (change or {})
+    metrics = summarise(evaluation).model_copy(update=change)
     return {"fingerprint": "c", "name": name, "parameters": flat, "metrics": metrics}
 
 
@@ -87,9 +87,9 @@ def test_tables_for_other_programs_hold_the_figures(report):
     images = read_csv(report["images.csv"])
     assert len(images) == len(evaluation.rows)
     first = evaluation.rows[0]
-    assert images[0]["sequence"] == first["sequence"]
-    assert float(images[0]["input_ssim_matlab"]) == first["input"]["ssim_matlab"]
-    gain = first["restored"]["psnr"] - first["input"]["psnr"]
+    assert images[0]["sequence"] == first.sequence
+    assert float(images[0]["input_ssim_matlab"]) == first.input.ssim_matlab
+    gain = first.restored.psnr - first.input.psnr
     assert float(images[0]["gain"]) == pytest.approx(gain)
     repeat = read_csv(report["repeat.csv"])
     assert [row["pass"] for row in repeat] == [str(number) for number in range(1, 11)]
@@ -119,7 +119,7 @@ def test_names_cannot_smuggle_markup_into_the_page():
 
 def test_built_in_scenes_are_never_taken_for_gopro():
     page = page_of()
-    assert "figures of the built-in scenes" in page
+    assert "scores are from the built-in scenes" in page
     assert "They cannot be compared with the paper&#39;s" in page
     assert page.count("Their rows cannot be compared") == 5
     assert ">here: " not in page
@@ -142,7 +142,7 @@ def test_part_of_gopro_or_another_protocol_is_no_comparison(made):
     assert "measured here: restored" not in page
 
 
-def test_what_the_paper_cannot_have_measured_is_said():
+def test_what_the_paper_cannot_have_measured_is_reported():
     page = page_of()
     assert all(note.split("“")[0].split("'")[0] in page for note in SCORES.notes)
     assert "31.916 dB in Table VI and 31.973 in Table VII" in page
@@ -159,7 +159,7 @@ def test_what_the_paper_cannot_have_measured_is_said():
         ({"gain": 3.0, "loss": 0.0}, "the network is idempotent as far as"),
         ({"gain": 0.02, "images": 400, "loss": 0.0}, "there is not much to lose"),
         ({"gain": 1.0, "loss": 4.0}, "more than the first pass gained"),
-        ({"gain": 3.0, "loss": -1.0}, "they go on improving"),
+        ({"gain": 3.0, "loss": -1.0}, "they keep improving"),
     ],
 )
 def test_the_headline_says_in_words_what_the_figures_mean(made, said):
@@ -167,15 +167,15 @@ def test_the_headline_says_in_words_what_the_figures_mean(made, said):
 
 
 def test_the_repeat_curve_is_shown_with_and_without_the_constraint():
-    page = page_of(others=[other_run("plain-1"), other_run("more", times=2, weight=0.1)])
+    page = page_of(others=[other_run("plain-1"), other_run("more", passes=2, weight=0.1)])
     assert "run plain-1, trained without the constraint" in page
     assert "with the same settings otherwise" in page
     assert "without the constraint: PSNR, dB" in page
 
 
 def test_a_run_without_the_constraint_is_set_beside_one_with_it():
-    trained = make_trained(times=1, idempotence_weight=0)
-    page = page_of(trained=trained, others=[other_run("kept", times=2, weight=0.1)])
+    trained = make_trained(passes=1, idempotence_weight=0)
+    page = page_of(trained=trained, others=[other_run("kept", passes=2, weight=0.1)])
     assert "This run was trained without the constraint" in page
     assert "run kept, trained with the constraint" in page
 
@@ -197,7 +197,7 @@ def test_a_run_that_was_measured_otherwise_is_not_set_beside_this_one(change):
 def test_a_missing_run_comes_with_the_command_that_makes_it():
     assert (
         "kedro run --pipeline=train_deblur "
-        "--params=deblur.train.times=1,deblur.train.idempotence_weight=0" in page_of()
+        "--params=deblur.train.passes=1,deblur.train.idempotence_weight=0" in page_of()
     )
 
 
@@ -235,7 +235,7 @@ def test_one_grey_image_is_enough_for_a_report():
 
 def test_weights_without_a_history_or_noise_leave_those_plots_out():
     evaluation = make_evaluation()
-    rows = [row | {"noise": {}} for row in evaluation.rows]
+    rows = [row.model_copy(update={"noise": {}}) for row in evaluation.rows]
     files = make_report(replace(evaluation, rows=rows), make_trained(epochs=0), [])
     missing = {f"plots/{name}.{kind}" for name in ("noise", "training") for kind in ("svg", "png")}
     assert set(files) == FILES - missing
@@ -300,4 +300,4 @@ def test_imported_weights_have_a_report_although_nothing_is_known_of_their_train
     ("task", "counts"), [("deblur", "frames averaged"), ("derain", "strength")]
 )
 def test_a_level_counts_what_its_task_counts(task, counts):
-    assert f"What a level counts is: {counts}." in page_of(task=task)
+    assert f"Levels are: {counts}." in page_of(task=task)

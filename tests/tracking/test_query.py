@@ -4,7 +4,7 @@ import pytest
 from mlflow import MlflowClient
 
 from idemnet.errors import BadInputError
-from idemnet.tracking.query import _Database, _Server, find_runs
+from idemnet.tracking.query import Database, _read_server, find_runs
 
 
 @pytest.fixture
@@ -40,14 +40,15 @@ def shown(runs):
 
 
 def test_the_database_holds_what_the_client_answers(uri, database, client, runs):
-    ours, theirs = _Database(database), _Server(uri)
+    ours = Database(database)
+    theirs, their_curve = _read_server(uri)
     assert {run.name for run in ours.runs()} == set(runs)
     assert ours.runs()[0].name == runs[0]
-    assert shown(ours.runs()) == shown(theirs.runs())
+    assert shown(ours.runs()) == shown(theirs)
     for run in ours.runs():
-        curves = [store.curve(run.id, "test/repeat/psnr") for store in (ours, theirs)]
-        assert repr(curves[0]) == repr(curves[1])
-        assert [step for step, _ in curves[0]] == [1, 2, 3]
+        curve = ours.curve(run.id, "test/repeat/psnr")
+        assert repr(curve) == repr(their_curve(run.id, "test/repeat/psnr"))
+        assert [step for step, _ in curve] == [1, 2, 3]
 
 
 def test_runs_are_found_by_name_number_and_tag(uri, runs):
@@ -56,7 +57,7 @@ def test_runs_are_found_by_name_number_and_tag(uri, runs):
     assert named.curves["test/repeat/psnr"][:2] == [(1, 4.0), (2, 3.5)]
     assert [run.name for run in find_runs(uri, [named.id[:8]])] == ["run-0"]
     assert [run.name for run in find_runs(uri, ["number=3", "run-0"])] == ["run-3", "run-0"]
-    with pytest.raises(BadInputError, match=r"no run is called 'run-1' in sqlite:.* run-2, "):
+    with pytest.raises(BadInputError, match=r"run 'run-1' not found in sqlite:.* run-2, "):
         find_runs(uri, ["run-1"])
 
 

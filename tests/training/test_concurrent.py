@@ -5,7 +5,8 @@ import sys
 
 import psutil
 
-from idemnet.training.concurrent import train_side_by_side
+from idemnet.system.resources import cores
+from idemnet.training.concurrent import train_concurrently
 from idemnet.training.launch import launch
 
 from ..conftest import REPOSITORY, environment
@@ -20,7 +21,7 @@ def saved(job) -> int:
 
 def test_they_end_with_the_same_bytes_as_alone(tmp_path):
     jobs = [make_job(tmp_path / "beside", seed=seed) for seed in range(3)]
-    train_side_by_side(jobs)
+    train_concurrently(jobs)
     for seed, job in enumerate(jobs):
         assert saved(job) == job.steps
         alone = trained(make_job(tmp_path / "alone", seed=seed))
@@ -30,7 +31,7 @@ def test_they_end_with_the_same_bytes_as_alone(tmp_path):
 def test_one_that_dies_is_left_where_it_was_and_hinders_no_other(tmp_path):
     dying = make_job(tmp_path, RandomPatches(poison="kill", after=4 * 5), seed=1)
     jobs = [make_job(tmp_path, seed=seed) for seed in (0, 2)]
-    train_side_by_side([dying, *jobs])
+    train_concurrently([dying, *jobs])
     assert saved(dying) == 4  # a checkpoint every two steps
     assert [saved(job) for job in jobs] == [job.steps for job in jobs]
     mended = make_job(tmp_path, seed=1)
@@ -39,23 +40,23 @@ def test_one_that_dies_is_left_where_it_was_and_hinders_no_other(tmp_path):
 
 
 def test_killed_with_their_parent_they_save_and_leave(tmp_path):
-    long = {"epochs": 5000, "warmup_epochs": 0}
+    long = {"epochs": 5000, "single_pass_epochs": 0}
     script = f"""
 import sys
 sys.path.insert(0, {str(REPOSITORY)!r})
 from pathlib import Path
 from tests.training.tiny import make_job
-from idemnet.training.concurrent import train_side_by_side
+from idemnet.training.concurrent import train_concurrently
 if __name__ == "__main__":
     jobs = [make_job(Path({str(tmp_path)!r}), seed=seed, **{long!r}) for seed in range(2)]
-    train_side_by_side(jobs)
+    train_concurrently(jobs)
 """
     program = tmp_path / "program.py"
     program.write_text(script)
     parent = subprocess.Popen(
         [sys.executable, program], env=environment(), stderr=subprocess.PIPE, text=True
     )
-    jobs = [make_job(tmp_path, seed=seed, **long) for seed in range(2)]
+    jobs = [make_job(tmp_path, seed=seed, **long) for seed in range(min(2, cores()))]
     while not all(map(saved, jobs)):
         assert parent.poll() is None, parent.communicate()[1]
     children = psutil.Process(parent.pid).children(recursive=True)

@@ -3,6 +3,7 @@ import torch
 from torch import Tensor, nn
 
 from idemnet.models import IdempotentNet
+from idemnet.parameters.network import IdempotentParameters
 from idemnet.training.loss import idempotent_loss
 
 
@@ -28,7 +29,7 @@ def plain(parts: dict[str, Tensor]) -> dict[str, float]:
 
 def gradient(model: nn.Module, **options) -> Tensor:
     model.zero_grad()
-    options = {"times": 2, "alphas": (1.0, 1.0), "idempotence_weight": 0.1} | options
+    options = {"passes": 2, "alphas": (1.0, 1.0), "idempotence_weight": 0.1} | options
     idempotent_loss(model, flat(0.4), flat(0.9), **options)["total"].backward()
     return torch.stack([tensor.grad for tensor in model.parameters()])
 
@@ -37,14 +38,14 @@ def gradient(model: nn.Module, **options) -> Tensor:
 
 
 def test_one_pass_has_no_idempotent_part():
-    parts = idempotent_loss(Affine(0.5, 0.1), flat(0.4), flat(0.9), times=1, alphas=(2.0,))
+    parts = idempotent_loss(Affine(0.5, 0.1), flat(0.4), flat(0.9), passes=1, alphas=(2.0,))
     assert plain(parts) == pytest.approx({"sharp_1": 0.6, "residual": 0.1, "total": 1.2})
 
 
 def test_two_passes_are_equations_7_to_9():
     parts = idempotent_loss(
         Affine(0.5, 0.1), flat(0.4), flat(0.9),
-        times=2, alphas=(1.0, 0.5), idempotence_weight=0.1,
+        passes=2, alphas=(1.0, 0.5), idempotence_weight=0.1,
     )  # fmt: skip
     assert plain(parts) == pytest.approx(
         {
@@ -60,7 +61,7 @@ def test_two_passes_are_equations_7_to_9():
 def test_three_passes_compare_neighbours():
     parts = idempotent_loss(
         Affine(0.5, 0.1), flat(0.4), flat(0.9),
-        times=3, alphas=(1.0, 1.0, 1.0), idempotence_weight=1.0,
+        passes=3, alphas=(1.0, 1.0, 1.0), idempotence_weight=1.0,
     )  # fmt: skip
     assert plain(parts) == pytest.approx(
         {
@@ -82,7 +83,7 @@ def test_distances_are_absolute():
     clean = flat(0.3).clone()
     clean[..., ::2] = 0.5  # 0.2 above the restored image in half of the pixels
     clean[..., 1::2] = 0.2  # 0.1 below it in the others
-    parts = idempotent_loss(Affine(0.5, 0.1), flat(0.4), clean, times=1)
+    parts = idempotent_loss(Affine(0.5, 0.1), flat(0.4), clean, passes=1)
     assert parts["sharp_1"].item() == pytest.approx(0.15)
 
 
@@ -91,14 +92,14 @@ def test_an_idempotent_model_has_no_idempotent_part():
 
 
 def test_passes_that_have_not_joined_do_not_count():
-    late = idempotent_loss(Affine(0.5, 0.1), flat(0.4), flat(0.9), times=1, alphas=(1.0, 5.0))
+    late = idempotent_loss(Affine(0.5, 0.1), flat(0.4), flat(0.9), passes=1, alphas=(1.0, 5.0))
     assert plain(late) == pytest.approx({"sharp_1": 0.6, "residual": 0.1, "total": 0.6})
 
 
-@pytest.mark.parametrize(("times", "alphas"), [(0, (1.0,)), (3, (1.0, 1.0)), (1, ())])
-def test_a_pass_without_an_alpha_is_refused(times, alphas):
-    with pytest.raises(ValueError, match=f"times = {times}"):
-        idempotent_loss(Affine(0.5, 0.1), flat(0.4), flat(0.9), times=times, alphas=alphas)
+@pytest.mark.parametrize(("passes", "alphas"), [(0, (1.0,)), (3, (1.0, 1.0)), (1, ())])
+def test_a_pass_without_an_alpha_is_rejected(passes, alphas):
+    with pytest.raises(ValueError, match=f"passes = {passes}"):
+        idempotent_loss(Affine(0.5, 0.1), flat(0.4), flat(0.9), passes=passes, alphas=alphas)
 
 
 # Gradients. With x = 0.4, I1 = a x + b, I2 = a I1 + b, both below the clean 0.9 and I1 > I2:
@@ -134,18 +135,18 @@ def test_dropping_the_second_pass_changes_the_gradient():
 
 @pytest.mark.parametrize("detach", [False, True])
 def test_values_do_not_depend_on_where_the_gradient_goes(detach):
-    options = {"times": 3, "alphas": (1.0, 1.0, 1.0), "detach_between_passes": detach}
+    options = {"passes": 3, "alphas": (1.0, 1.0, 1.0), "detach_between_passes": detach}
     parts = idempotent_loss(Affine(0.5, 0.1), flat(0.4), flat(0.9), **options)
     assert parts["total"].item() == pytest.approx(0.6 + 0.65 + 0.675 + 0.0075)
 
 
 def tiny() -> IdempotentNet:
     torch.manual_seed(3)
-    return IdempotentNet(1, 2).double()
+    return IdempotentNet(IdempotentParameters(width=1, iterations=2)).double()
 
 
-@pytest.mark.parametrize("times", [1, 2, 3])
-def test_gradient_of_a_network_is_that_of_finite_differences(times):
+@pytest.mark.parametrize("passes", [1, 2, 3])
+def test_gradient_of_a_network_is_that_of_finite_differences(passes):
     model = tiny()
     names, values = zip(*model.named_parameters(), strict=True)
     degraded, clean = torch.rand(2, 1, 3, 4, 4, dtype=torch.float64)
@@ -158,7 +159,7 @@ def test_gradient_of_a_network_is_that_of_finite_differences(times):
 
         return idempotent_loss(
             restore, degraded, clean,
-            times=times, alphas=(1.0, 0.7, 0.5), idempotence_weight=0.3,
+            passes=passes, alphas=(1.0, 0.7, 0.5), idempotence_weight=0.3,
         )["total"]  # fmt: skip
 
     assert torch.autograd.gradcheck(total, values, fast_mode=True)

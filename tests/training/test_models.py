@@ -1,13 +1,14 @@
 """The same loop trains every model, with and without the idempotent constraint."""
 
-from inspect import signature
+from typing import get_type_hints
 
 import pytest
 import torch
 from pydantic import ValidationError
 
+from idemnet.errors import BadInputError
 from idemnet.hooks.parameters import describe_faults
-from idemnet.models import MODELS, load_weights
+from idemnet.models import MODELS, build_network, load_weights
 from idemnet.parameters.network import NetworkParameters
 from idemnet.parameters.train import TrainParameters
 from idemnet.tasks import get_task
@@ -17,30 +18,67 @@ from idemnet.training.result import describe
 from .tiny import make_job
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("passes", [1, 2])
 @pytest.mark.parametrize("model", ["dmphn", "mtrnn"])
-def test_the_loop_trains_it(tmp_path, model, times):
-    job = make_job(tmp_path, model=model, times=times, epochs=1, warmup_epochs=0)
+def test_the_loop_trains_it(tmp_path, model, passes):
+    job = make_job(tmp_path, model=model, passes=passes, epochs=1, single_pass_epochs=0)
     before = job.build_model().state_dict()
     launch(job)
     final = job.checkpoints.load(job.fingerprint)
     assert final["step"] == 3
-    assert ("idempotent" in final["history"][0]) == (times == 2)
+    assert ("idempotent" in final["history"][0]) == (passes == 2)
     assert any(not torch.equal(before[name], tensor) for name, tensor in final["model"].items())
     trained = describe(job, final)
     assert trained.card["architecture"] == model
     assert trained.card["arguments"] == job.parameters.network_arguments
-    restored = MODELS[model](**trained.card["arguments"])
+    restored = build_network(model, trained.card["arguments"])
     load_weights(restored, trained.weights, "trained")
 
 
-def test_every_model_has_a_group_of_arguments_which_it_takes_with_the_same_defaults():
+def test_every_model_is_built_with_a_group_of_its_own():
     assert NetworkParameters.model_fields.keys() == MODELS.keys()
     for name, build in MODELS.items():
-        arguments = TrainParameters(model=name).network_arguments
-        defaults = {k: v.default for k, v in signature(build).parameters.items()}
-        assert arguments == {key: defaults[key] for key in arguments}
-        assert set(defaults) - set(arguments) == {"checkpoint_iterations"}
+        [taken] = get_type_hints(build.__init__).keys() - {"return"}
+        group = NetworkParameters.model_fields[name].annotation
+        assert get_type_hints(build.__init__)[taken] is group
+        assert TrainParameters(model=name).network_arguments == group().model_dump()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_recomputing_is_the_training_s_switch_and_in_no_card(tmp_path, model):
+    job = make_job(tmp_path, model=model, checkpoint_iterations=True)
+    assert job.build_model().checkpoint_iterations
+    assert not build_network(model, job.parameters.network_arguments).checkpoint_iterations
+    assert "checkpoint_iterations" not in job.parameters.network_arguments
+
+
+def test_a_network_that_cannot_recompute_says_so(tmp_path):
+    job = make_job(tmp_path, model="torch.nn:Identity", checkpoint_iterations=True)
+    with pytest.raises(BadInputError, match=r"'torch\.nn:Identity' has no checkpoint_iterations"):
+        job.build_model()
+
+
+@pytest.mark.parametrize(
+    ("model", "argument", "value"),
+    [
+        ("idempotent", "width", 0),
+        ("idempotent", "iterations", 0),
+        ("idempotent", "downscale", 0),
+        ("idempotent", "recurrence_tap", "deconvolution"),
+        ("idempotent", "block", "dense"),
+        ("idempotent", "checkpoint_iterations", True),
+        ("dmphn", "stack", 0),
+        ("dmphn", "width", 0),
+        ("dmphn", "downscale", 3),
+        ("dmphn", "iterations", 3),
+        ("mtrnn", "width", 0),
+        ("mtrnn", "iterations", 0),
+        ("mtrnn", "downscale", 0),
+    ],
+)
+def test_impossible_arguments_are_rejected_by_name(model, argument, value):
+    with pytest.raises(BadInputError, match=rf"^{model}\.{argument} = {value!r}: \w"):
+        build_network(model, {argument: value})
 
 
 def test_groups_of_other_models_change_nothing(tmp_path):
@@ -61,7 +99,7 @@ def test_records_hold_the_chosen_model_s_arguments_alone():
     }  # fmt: skip
 
 
-def test_arguments_of_another_model_are_refused_by_their_key():
+def test_arguments_of_another_model_are_rejected_by_their_key():
     train = {"model": "dmphn", "network": {"dmphn": {"iterations": 3}}}
     faults = [
         fault

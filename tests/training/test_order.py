@@ -1,5 +1,7 @@
 """Samples are a pure function of seed, epoch and place."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,15 +10,23 @@ from scipy.ndimage import gaussian_filter
 
 from idemnet.imaging.augment import change_saturation, to_float, turn
 from idemnet.steps.data import PatchRow
-from idemnet.training.order import Draw, batches, group_by_pair, make_sample, shuffled
+from idemnet.training.order import (
+    Draw,
+    Share,
+    batches,
+    group_by_pair,
+    make_sample,
+    order_epoch,
+    share_epoch,
+    shuffled,
+)
 
 from .tiny import SIZE, RandomPatches
 
 SETTINGS = {"seed": 3, "patch_size": SIZE, "crop": 16, "saturation": (0.8, 1.2)}
 
 
-def sample(draw, **changes):
-    patches = RandomPatches()
+def sample(draw, patches=RandomPatches(), **changes):  # noqa: B008
     return make_sample(patches, group_by_pair(patches), draw, **{**SETTINGS, **changes})
 
 
@@ -32,6 +42,55 @@ def test_an_epoch_takes_every_pair_once():
     assert places == [*range(12), *range(12)]
     assert sorted(shuffled(0, 0, 12)) == list(range(12))
     assert list(shuffled(0, 0, 12)) != list(shuffled(0, 1, 12))
+
+
+def test_one_source_is_drawn_in_the_epoch_s_order():
+    for epoch in range(4):
+        assert (order_epoch(3, epoch, (Share(12, 12),)) == shuffled(3, epoch, 12)).all()
+
+
+@dataclass(frozen=True)
+class TwoSources(RandomPatches):
+    """Patches of a mix: 20 pairs of one source, the others of another."""
+
+    @property
+    def rows(self) -> list[PatchRow]:
+        names = [f"{'real' if n < 20 else 'scenes'}/s{n}" for n in range(self.count)]
+        return [PatchRow(name, "1", 5, 0, 0, 0, 1) for name in names]
+
+
+MIXED = TwoSources(count=80)
+SHARES = share_epoch(MIXED, group_by_pair(MIXED), {"real": 3.0, "scenes": 1.0})
+
+
+def test_an_epoch_is_as_long_as_all_pairs_and_divided_by_weight():
+    real, scenes = SHARES
+    assert real == Share(20, 60) and scenes == Share(60, 20)
+
+
+def test_every_batch_is_mixed_by_weight():
+    for epoch in range(3):
+        real = order_epoch(3, epoch, SHARES) < 20
+        assert (real.reshape(-1, 8).sum(axis=1) == 6).all()
+
+
+def test_every_pair_of_a_source_is_drawn_equally_often():
+    drawn = np.concatenate([order_epoch(3, epoch, SHARES) for epoch in range(7)])
+    counts = np.bincount(drawn, minlength=80)
+    assert set(counts[:20]) == {21}
+    assert set(counts[20:]) == {2, 3}
+
+
+def test_the_order_of_a_mix_is_a_function_of_seed_and_epoch_alone():
+    before = [order_epoch(3, epoch, SHARES).tolist() for epoch in range(5)]
+    order_epoch.cache_clear()
+    assert [order_epoch(3, epoch, SHARES).tolist() for epoch in (4, 2)] == [before[4], before[2]]
+    assert before[0] != before[1] != order_epoch(4, 1, SHARES).tolist()
+
+
+def test_samples_of_a_mix_are_named_by_their_source():
+    names = [sample(Draw(0, place), patches=MIXED, shares=SHARES)[2] for place in range(8)]
+    assert sum(name.startswith("real/") for name in names) == 6
 
 
 @given(start=st.integers(0, 30), pairs=st.integers(4, 20), size=st.integers(1, 4))

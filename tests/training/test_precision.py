@@ -17,7 +17,7 @@ def test_losses_in_bfloat16_stay_within_two_percent_of_float32(tmp_path, network
     def losses(precision: str) -> list[float]:
         job = make_job(
             tmp_path / precision, model=network, mixed_precision=precision, epochs=17,
-            gradient_clip=0.1, warmup_epochs=8, validation_epochs=17,
+            gradient_clip=0.1, single_pass_epochs=8, validation_epochs=17,
         )  # fmt: skip
         assert job.steps >= 50
         return [epoch["total"] for epoch in trained(job)["history"]]

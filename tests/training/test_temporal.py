@@ -131,7 +131,7 @@ def test_a_training_with_it_runs_and_records_it(tmp_path, workers):
     assert final["step"] == 1 and final["history"][0]["temporal"] > 0
 
 
-def test_data_of_one_level_is_refused(tmp_path):
+def test_data_of_one_level_is_rejected(tmp_path):
     with pytest.raises(BadInputError, match="needs several levels of blur"):
         make_job(tmp_path, model="mtrnn", temporal_supervision=True).check()
 
@@ -140,6 +140,6 @@ def test_data_of_one_level_is_refused(tmp_path):
     "settings",
     [{"model": "dmphn"}, {"model": "mtrnn", "network": {"mtrnn": {"iterations": 1}}}],
 )
-def test_a_model_without_iterations_is_refused(settings):
+def test_a_model_without_iterations_is_rejected(settings):
     with pytest.raises(ValidationError, match="needs a model of several iterations"):
         TrainParameters.model_validate({"temporal_supervision": True, **settings})

@@ -28,9 +28,9 @@ PARAMETERS = {
         "idempotent": {"width": 4, "iterations": 2, "residual_scale": 0.1},
         "dmphn": {"width": 2}, "mtrnn": {"width": 2, "iterations": 2},
     },
-    "epochs": 3, "warmup_epochs": 1, "batch_size": 4, "crop": 16, "learning_rate": 1e-3,
+    "epochs": 3, "single_pass_epochs": 1, "batch_size": 4, "crop": 16, "learning_rate": 1e-3,
     "validation_epochs": 1, "validation_patches": 4, "threads": 1, "workers": 0, "device": "cpu",
-    "checkpoint_steps": 2, "average": 0.5, "mixed_precision": "off",
+    "checkpoint_steps": 2, "ema_decay": 0.5, "mixed_precision": "off",
 }  # fmt: skip
 
 
@@ -122,6 +122,9 @@ class Record:
     def log(self, step, values) -> None:
         self.values.setdefault(step, {}).update(values)
 
+    def flush(self) -> None:
+        pass
+
     def image(self, step, name, image) -> None:
         self.images.append((step, name))
 
@@ -134,7 +137,7 @@ def make_job(
 ) -> TrainingJob:
     parameters = TrainParameters.model_validate({**PARAMETERS, **changes})
     splits = {"train": train or RandomPatches(), "validation": RandomPatches(5)}
-    patches = Patches("data", SIZE, splits)
+    patches = Patches("data", SIZE, splits, "deblur")
     return TrainingJob("deblur", parameters, patches, Checkpoints(folder), record or Record())
 
 

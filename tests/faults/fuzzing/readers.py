@@ -18,7 +18,7 @@ from PIL import Image as PillowImage
 
 from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.errors import BadInputError
-from idemnet.fetch.archive import Archive
+from idemnet.fetch.archive import check_archive, read_members
 from idemnet.inference.restorer import Restorer
 from idemnet.inference.weights import TrainedModel, read_weights, write_weights
 from idemnet.media.image_files import (
@@ -32,7 +32,7 @@ from idemnet.media.image_files import (
 )
 from idemnet.media.read_photo import decode_photo
 from idemnet.media.write_photo import encode_photo, result_name
-from idemnet.models import MODELS
+from idemnet.models import build_network
 
 from ...media.test_photo import cmyk_profile
 
@@ -131,16 +131,16 @@ def read_archive(folder: Path, name: str, data: bytes) -> None:
     path.write_bytes(data)
 
     def unpack() -> None:
-        archive = Archive.open(path, limit_bytes=10**7)
-        for member in archive.members:
-            content = b"".join(archive.read(member))
-            assert content in MEMBERS.values() or not content, f"{member.name} is another file"
+        members = check_archive(path, limit_bytes=10**7)
+        for member, chunks in read_members(path, members):
+            content = b"".join(chunks)
+            assert content in MEMBERS.values() or not content, f"{member} is another file"
 
     may_refuse(unpack)
 
 
 def weights() -> dict[str, bytes]:
-    model = MODELS["idempotent"](width=1, iterations=1)
+    model = build_network("idempotent", {"width": 1, "iterations": 1})
     card = {"task": "deblur", "architecture": "idempotent", "parameters": 1,
             "arguments": {"width": 1, "iterations": 1, "residual_scale": 1.0}}  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
@@ -163,7 +163,7 @@ def read_card(folder: Path, name: str, data: bytes) -> None:
 
 
 def checkpoints() -> dict[str, bytes]:
-    model = MODELS["idempotent"](width=1, iterations=1)
+    model = build_network("idempotent", {"width": 1, "iterations": 1})
     optimiser = torch.optim.Adam(model.parameters())
     state = {"step": 3, "model": model.state_dict(), "optimiser": optimiser.state_dict(),
              "history": [{"epoch": 0, "sharp_1": 0.5}], "sums": {}, "best": {}}  # fmt: skip
