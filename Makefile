@@ -1,10 +1,10 @@
-# On a machine with python3 (3.11 or newer), make and git: `make run` or `make test`, nothing else.
+# Needs python3 (3.11 or newer), make and git; `make run` and `make test` install the rest.
 PYTHON ?= python3
 BIN := .venv/bin
-UNIT := $(addprefix tests/,imaging models evaluation reporting test_project.py) \
+UNIT := $(addprefix tests/,imaging models evaluation reporting studies test_project.py) \
   $(addprefix tests/training/test_,loss.py order.py schedule.py)
 
-# Each commit tries another order of tests, and the same one on every machine.
+# Each commit tries another order of tests, the same on every machine.
 SEED ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 
 .DEFAULT_GOAL := help
@@ -28,22 +28,22 @@ check: .venv/installed  ## ruff, mypy --strict, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-slow: .venv/installed  ## the tests that take minutes, faults apart: every command of README and docs
+slow: .venv/installed  ## slow tests except faults: every command of README and docs
 	$(BIN)/pytest tests -m slow --ignore=tests/faults -n 2 --dist loadfile
 
-faults: .venv/installed  ## every fault that is promised to do no harm, in full; then docs/reliability.md
+faults: .venv/installed  ## all fault tests, including slow ones; writes docs/reliability.md
 	$(BIN)/pytest tests/faults -m 'slow or not slow' -n 2 --dist loadfile --no-loadscope-reorder \
 	  --junitxml=faults.xml
 	$(BIN)/python docs/make_reliability.py
 
-bench: .venv/installed  ## the promises of speed and memory, measured; kept in docs/performance.md
+bench: .venv/installed  ## measure every promise on speed and memory; writes docs/performance.md
 	$(BIN)/python docs/make_scale.py
 	$(BIN)/python benchmarks
 
-fresh:  ## README's two commands in a new clone, with an empty environment and no browser
+fresh:  ## make run and make test in a fresh clone, with an empty environment and no browser
 	tests/fresh.sh run test
 
-clean:  ## remove the environment and the caches; data stays
+clean:  ## remove the environment and the caches; keep data
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 .venv/installed: pyproject.toml constraints.txt

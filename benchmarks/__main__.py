@@ -1,7 +1,7 @@
-"""Every promise of speed and memory, measured one after the other: `make bench`.
+"""Measure every promise on speed and memory: `make bench`.
 
-Goes on after a promise that is missed, ends with an error if there was one, and keeps the table in
-docs/performance.md. `python benchmarks NAME...` measures some of them, and renews their rows.
+Continues after a missed promise and exits with an error at the end; writes the table in
+docs/performance.md. `python benchmarks NAME...` measures some of them and updates their rows.
 """
 
 import datetime
@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "performance.md"
 SCRIPTS = (
     "network",
+    "gated",
     "tiling",
     "folder",
     "training_step",
@@ -29,18 +30,19 @@ SCRIPTS = (
     "prepare_memory",
     "evaluation",
     "scaling",
+    "cluster",
     "two_trainings",
     "threads",
     "start_up",
     "cost_model",
 )
-"""In the order of the table; scripts that take longer than a bench may are not among them."""
+"""Scripts in the order of the table, without those that take too long for `make bench`."""
 AGAIN = " Measured again on "
 PACKAGES = ("torch", "numpy", "opencv-python-headless", "pillow", "isal", "kedro", "scikit-image")
 
 
 def run(name: str) -> tuple[list[str], bool]:
-    """Give a script's rows, and whether it kept all its promises."""
+    """Return a script's rows, and whether it kept all its promises."""
     begun = time.monotonic()
     print(f"{name} ...", file=sys.stderr, flush=True)
     command = [sys.executable, str(HERE / f"{name}.py")]
@@ -54,7 +56,7 @@ def run(name: str) -> tuple[list[str], bool]:
 
 
 def describe_machine() -> str:
-    """Say what it was measured on, and when."""
+    """Describe the machine and the date."""
     model = platform.machine()
     if Path("/proc/cpuinfo").exists():
         found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
@@ -70,7 +72,7 @@ def describe_machine() -> str:
 
 
 def keep(rows: list[str], seconds: float, renewed: tuple[str, ...]) -> None:
-    """Write the table into the page, between its two marks; of some scripts only, if told so."""
+    """Write the table into the page, between its two marks; or update rows of some scripts."""
     page = PAGE.read_text()
     begin, end = "<!-- measured -->\n", "\n<!-- /measured -->"
     before, _, rest = page.partition(begin)

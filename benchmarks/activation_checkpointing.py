@@ -14,10 +14,11 @@ from functools import partial
 import torch
 from memory import growth
 from promise import Promise, note, report, take_turns
-from servant import Servant, serve
 from torch import Tensor, nn
+from worker import Worker, serve
 
-from idemnet.models import MODELS
+from idemnet.models.idempotent import IdempotentNet
+from idemnet.parameters.network import IdempotentParameters
 from idemnet.training.loss import idempotent_loss
 
 ROUNDS, SIZE = 5, 128
@@ -25,7 +26,8 @@ KINDS = ("plain", "checkpointed")
 
 
 def build(kind: str) -> nn.Module:
-    model: nn.Module = MODELS["idempotent"](checkpoint_iterations=kind == "checkpointed")
+    model = IdempotentNet(IdempotentParameters())
+    model.checkpoint_iterations = kind == "checkpointed"
     return model.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
@@ -37,7 +39,7 @@ def step(model: nn.Module, image: Tensor) -> None:
 def answer_for(kind: str) -> None:
     """Answer "memory" with the MB of a first step, and "step" by taking one."""
     model, image = build(kind), torch.rand(1, 3, SIZE, SIZE)
-    step(model, torch.rand(1, 3, 16, 16))  # libraries load
+    step(model, torch.rand(1, 3, 16, 16))  # load libraries
     works: dict[str, Callable[[], object]] = {
         "memory": lambda: growth(works["step"]),
         "step": lambda: step(model, image),
@@ -46,10 +48,10 @@ def answer_for(kind: str) -> None:
 
 
 def main() -> None:
-    servants = [Servant(__file__, kind) for kind in KINDS]
-    plain, ours = (float(servant("memory")) for servant in servants)
+    workers = [Worker(__file__, kind) for kind in KINDS]
+    plain, ours = (float(worker("memory")) for worker in workers)
     note(f"{plain:.0f} MB, {ours:.0f} MB with checkpointing")
-    times = take_turns(ROUNDS, *(partial(servant, "step") for servant in servants))
+    times = take_turns(ROUNDS, *(partial(worker, "step") for worker in workers))
     report(
         Promise(
             "activation checkpointing, a step of the paper's network on one 128x128 crop: memory",

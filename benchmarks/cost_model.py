@@ -16,13 +16,14 @@ from torch import Tensor, nn
 from idemnet.inference.memory import predict_memory
 from idemnet.models.cost import count_macs
 from idemnet.models.idempotent import IdempotentNet
+from idemnet.parameters.network import IdempotentParameters
 from idemnet.system.resources import SMALL, keep_freed
 
 WIDTHS, SIZES = (16, 32, 48), ((256, 256), (512, 512), (360, 640))
 
 
 def count_products(model: nn.Module) -> list[int]:
-    """Give a list that takes the products of every convolution that is called from now on."""
+    """Return a list that takes the products of every convolution that is called from now on."""
     products = []
 
     def count(layer: Any, inputs: tuple[Tensor], output: Tensor) -> None:
@@ -38,12 +39,13 @@ def count_products(model: nn.Module) -> list[int]:
 
 @torch.inference_mode()
 def measure(width: int, height: int, wide: int) -> dict[str, float]:
-    model = IdempotentNet(width, iterations=2, residual_scale=0.01).eval()
+    arguments = IdempotentParameters(width=width, iterations=2, residual_scale=0.01)
+    model = IdempotentNet(arguments).eval()
     model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     predicted = {"macs": count_macs(model, height, wide)}
     predicted["memory"] = predict_memory(model, height, wide)
     image = torch.rand(1, 3, height, wide)
-    model(image[..., :16, :16])  # libraries load
+    model(image[..., :16, :16])  # load libraries
     products = count_products(model)
     memory = growth(lambda: model(image))
     return {

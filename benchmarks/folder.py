@@ -1,4 +1,4 @@
-"""Restoring a folder of 50 pictures: reading and writing should cost nothing beside the network.
+"""Restoring a folder of 50 pictures: reading and writing should not add to the network's time.
 
 Promises: at most 1.05x the sum of decoding, network and encoding, each measured on its own in the
 same run; with the network replaced by a wait of 100 ms, at most 1.1x the waits alone; and with ten
@@ -35,7 +35,7 @@ PICTURES, ROUNDS, WAIT = 50, 3, 0.1
 
 
 class Waiting(Restorer):
-    """A network on another device, for this machine: time that passes."""
+    """Stands for a network on another device: only waits."""
 
     def restore_pixels(
         self, pixels: NDArray[Any], tile_done: TileDone = ignore_tiles
@@ -45,7 +45,7 @@ class Waiting(Restorer):
 
 
 def make_pictures(folder: Path, count: int) -> None:
-    """Give 1280x720 pictures; a few that differ, each as often as needed."""
+    """Return 1280x720 pictures; a few that differ, each as often as needed."""
     scene = SceneParameters(frames=min(count, 10), height=720, width=1280)
     photographs = [one for one in PHOTOGRAPHS if one.split == "test"]
     frames = [frame.astype(np.uint8) for frame in render_frames(scene, "test", 0, photographs)]
@@ -64,7 +64,7 @@ def restore(restorer: Restorer, items: list[RestoreTarget]) -> float:
 
 
 def restore_one_by_one(restorer: Restorer, items: list[RestoreTarget], place: Path) -> float:
-    """Give the sum of what decoding, network and encoding take."""
+    """Return the sum of what decoding, network and encoding take."""
     begun = time.perf_counter()
     for item in items:
         photo = PhotoFile(item.source)()

@@ -1,4 +1,4 @@
-"""Peak memory of a command with all that it starts, for the scripts beside this one."""
+"""Peak memory of a command with all its processes, for the other scripts."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from idemnet.system.resources import peak_memory
 
 
 def peak(*arguments: str) -> float:
-    """Run a Python script in a process of its own and watch it; give MB.
+    """Run a Python script in a process of its own and watch it; return MB.
 
     The peak is the sum of the peaks of all processes that are alive at one time, as the kernel
     counts them (resident memory): each step has workers of its own.
@@ -30,20 +30,20 @@ def peak(*arguments: str) -> float:
 
 
 def run(*arguments: str) -> str:
-    """Run a Python script in a process of its own; give what it prints."""
+    """Run a Python script in a process of its own; return what it prints."""
     command = [sys.executable, *arguments]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def growth(work: Callable[[], object]) -> float:
-    """Give the MB by which this process's peak rises above what it holds now; once in a process."""
+    """Return the MB by which this process's peak grows; works once per process."""
     before = psutil.Process().memory_info().rss
     work()
     return (peak_memory() - before) / 1e6
 
 
 def _peaks_of_session(session: int) -> list[float]:
-    """Give the peak so far of every process of a session that is alive."""
+    """Return the peak so far of every process of a session that is alive."""
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         try:
@@ -51,5 +51,5 @@ def _peaks_of_session(session: int) -> list[float]:
                 status = (place / "status").read_text()
                 found += [int(kb) / 1024 for kb in re.findall(r"VmHWM:\s+(\d+)", status)]
         except OSError:
-            continue  # it has ended meanwhile
+            continue  # it has exited meanwhile
     return found

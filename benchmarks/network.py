@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from idemnet.inference.restore import restore
 from idemnet.models.blocks import ResidualBlock
 from idemnet.models.idempotent import FusingBlock, IdempotentNet
+from idemnet.parameters.network import IdempotentParameters
 from idemnet.parameters.restore import RestoreParameters
 
 ROUNDS, SIZE = 3, 512
@@ -39,7 +40,7 @@ class PlainFusing(nn.Module):
 
 def build() -> IdempotentNet:
     torch.manual_seed(0)
-    return IdempotentNet(residual_scale=0.01).eval()
+    return IdempotentNet(IdempotentParameters(residual_scale=0.01)).eval()
 
 
 def make_plain(module: nn.Module) -> None:

@@ -1,11 +1,10 @@
-"""The first three steps on rendered scenes, for the scripts beside this one."""
+"""Run the first three steps on rendered scenes, for the other scripts."""
 
 from pathlib import Path
 
 from idemnet.datasets.pairs import PairsDataset
 from idemnet.datasets.patches import PatchesDataset
 from idemnet.datasets.raw import RawDataset
-from idemnet.fetch.sources import SourcesOnDisk
 from idemnet.parameters.crop import CropParameters
 from idemnet.parameters.source import SceneParameters, SourceParameters
 from idemnet.parameters.synthesize import BlurParameters
@@ -19,10 +18,10 @@ def prepare_patches(
     place: Path, scene: SceneParameters, synthesis: BlurParameters, cropping: CropParameters
 ) -> Patches:
     """Publish everything below `place`; give the patches."""
-    raw = RawDataset(str(place / "raw"), {"raw": "set"})
-    raw.save(download(SourceParameters(builtin=scene), SourcesOnDisk(place)))
-    pairs = PairsDataset(str(place / "pairs"), {"pairs": "set"})
+    raw = RawDataset(str(place / "raw" / "set"))
+    raw.save(download(SourceParameters(builtin=scene)))
+    pairs = PairsDataset(str(place / "pairs" / "set"))
     pairs.save(synthesize_blur(raw.load(), synthesis))
-    patches = PatchesDataset(str(place / "patches"), {"patches": "set"})
+    patches = PatchesDataset(str(place / "patches" / "set"))
     patches.save(crop(pairs.load(), cropping))
     return patches.load()

@@ -1,4 +1,4 @@
-"""A promise, what was measured of it, and whether it is kept: a row of the table."""
+"""A promise, its measurements, and whether it is kept: a row of the table."""
 
 import sys
 import time
@@ -15,7 +15,7 @@ HEADER = (
 
 @dataclass(frozen=True)
 class Promise:
-    """What was measured several times, and the bar for its median; without one it is stated."""
+    """Repeated measurements, and the bound for their median; None: only stated."""
 
     what: str
     measured: Sequence[float]
@@ -60,21 +60,21 @@ def report(*promises: Promise) -> None:
 
 
 def note(text: str) -> None:
-    """Say on the way what is not a row of the table."""
+    """Print a note that is not a row of the table."""
     print(f"  {text}", file=sys.stderr, flush=True)
 
 
 def timed(work: Callable[[], Any]) -> float:
-    """Give the seconds that something takes."""
+    """Return the seconds that something takes."""
     begun = time.perf_counter()
     work()
     return time.perf_counter() - begun
 
 
 def take_turns(rounds: int, *works: Callable[[], Any]) -> list[tuple[float, ...]]:
-    """Give the seconds of each in every round; in every other round they go in reverse.
+    """Return the seconds of each in every round; in every other round they go in reverse.
 
-    Neighbours in time share the machine's moods, and none is always the first.
+    Alternating cancels drifts of the machine's speed, and no one is always first.
     """
     rows = []
     for number in range(rounds):

@@ -8,6 +8,7 @@ the second pass changes, as a part of what the first changed. WEIGHTS are a task
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,6 +56,7 @@ def read(path: Path) -> Image:
 
 def score(restorer: Restorer, real: Path) -> Scores:
     """Score weights on every picture of their task."""
+    restorer = replace(restorer, precision="float32")  # the same scores on every CPU
     protocol, pairs = find_pairs(restorer.card["task"], real)
     scores = Scores(protocol, {}, {})
     for degraded, clean in pairs:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from evaluation import evaluate, make_pairs
 from promise import Promise, note, report, timed
-from servant import Servant, serve
 from synthesis import make_sequences, ours, read
+from worker import Worker, serve
 
 from idemnet.datasets.raw import RawDataset
 from idemnet.fetch.sources import SourcesOnDisk
@@ -32,7 +32,7 @@ def prepare(place: Path) -> None:
     """Make two sequences, and pairs to score."""
     frames = make_sequences(place, FRAMES)
     source = SourceParameters.model_validate({"kind": "folder", "folder": {"path": str(frames)}})
-    RawDataset(str(place / "raw"), {"raw": "set"}).save(SourcesOnDisk(place).folder(source))
+    RawDataset(str(place / "raw" / "set")).save(SourcesOnDisk(place).folder(source))
     make_pairs(place / "pairs", PAIRS)
 
 
@@ -42,7 +42,7 @@ def decode(place: Path) -> None:
 
 
 def synthesise(place: Path) -> None:
-    raw = RawDataset(str(place / "raw"), {"raw": "set"}).load()
+    raw = RawDataset(str(place / "raw" / "set")).load()
     with tempfile.TemporaryDirectory(dir=place) as folder:
         ours(raw, Path(folder, "pairs"))
 
@@ -63,7 +63,7 @@ WORKS = {"decode": decode, "synthesise": synthesise, "score": score}
 def answer(place: Path) -> None:
     """Answer the name of a work with the seconds that it took."""
     keep_freed(TILES)  # as workers do
-    score(place)  # libraries load
+    score(place)  # load libraries
     serve(lambda word: timed(partial(WORKS[word], place)))
 
 
@@ -73,13 +73,13 @@ def main() -> None:
         prepare(Path(folder))
         one, other = sorted(os.sched_getaffinity(0))[:2]
         allowed = {one}, {other}, {one, other}
-        first, second, both = (Servant(__file__, folder, cores=cores) for cores in allowed)
-        for servant in (first, second, both):
-            servant("decode")  # when it answers, it has loaded everything
+        first, second, both = (Worker(__file__, folder, cores=cores) for cores in allowed)
+        for worker in (first, second, both):
+            worker("decode")  # when it answers, it has loaded everything
         for _ in range(ROUNDS):
             alone = float(first("decode"))
             with ThreadPoolExecutor(2) as pool:
-                beside = pool.map(lambda servant: float(servant("decode")), (first, second))
+                beside = pool.map(lambda worker: float(worker("decode")), (first, second))
                 bar = 2 * alone / max(beside)
             ups = [float(first(work)) / float(both(work)) for work in ("synthesise", "score")]
             note("decoders {:.2f}x, synthesis {:.2f}x, evaluation {:.2f}x".format(bar, *ups))

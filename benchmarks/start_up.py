@@ -1,4 +1,4 @@
-"""What somebody waits for before anything is done, or where nothing is to be done.
+"""Start-up time of commands, also with nothing to do.
 
 Promises: `idemnet --help` within 0.5 s, `kedro registry list` within 4 s, `kedro run` with nothing
 to do within 4 s, `idemnet compare` within 3 s. These are the commands as a person types them, in
@@ -21,7 +21,7 @@ PROMISES = {
     "kedro run --pipeline=train_deblur": (", nothing to do", 4),
     "idemnet compare dataset=builtin": ("", 3),
 }
-"""Commands, what must be said of them, and CPU seconds."""
+"""Commands, notes, and the promised CPU seconds."""
 
 
 def cpu_seconds(command: str, *more: str) -> float:

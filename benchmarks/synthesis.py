@@ -82,7 +82,7 @@ def level_by_level(folder: Path, out: Path, number: int) -> float:
 
 def ours(raw: RawData, folder: Path) -> float:
     begun = time.perf_counter()
-    PairsDataset(str(folder), {folder.name: "set"}).save(synthesize_blur(raw, BlurParameters()))
+    PairsDataset(str(folder / "set")).save(synthesize_blur(raw, BlurParameters()))
     return time.perf_counter() - begun
 
 
@@ -98,7 +98,7 @@ def main() -> None:
         source = SourceParameters.model_validate(
             {"kind": "folder", "folder": {"path": str(frames)}}
         )
-        dataset = RawDataset(str(Path(place, "raw")), {"raw": "set"})
+        dataset = RawDataset(str(Path(place, "raw/set")))
         dataset.save(SourcesOnDisk(Path(place)).folder(source))
         raw = dataset.load()
         centres, _ = find_centres(raw.sequences[0], BlurParameters())

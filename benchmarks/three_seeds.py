@@ -1,7 +1,7 @@
 """The default training with three seeds, with and without the idempotent constraint.
 
 Promises: restored above blurred in mean PSNR with every seed, and over ten passes it loses at most
-half of what the same settings lose with `times: 1, idempotence_weight: 0`. Scores are of all pairs
+half of what the same settings lose with `passes: 1, idempotence_weight: 0`. Scores are of all pairs
 of the built-in test scenes (RGB, rounded to 8 bits, PSNR of each image, then the mean; passes are
 chained in float, not clamped). Trainings are resumed where they were, like all others, and recorded
 in MLflow: `mlflow ui` compares them.
@@ -19,24 +19,24 @@ from kedro.framework.session import KedroSession
 from kedro.framework.startup import bootstrap_project
 
 from idemnet.inference.weights import TrainedModel
-from idemnet.models import MODELS
+from idemnet.models import build_network
 from idemnet.parameters.train import TrainParameters
 from idemnet.pipelines.train import train
 from idemnet.steps.data import Pair
 from idemnet.system.device import to_tensor
-from idemnet.training.concurrent import train_side_by_side
+from idemnet.training.concurrent import train_concurrently
 from idemnet.training.job import TrainingJob
 from idemnet.training.validation import psnr
 
 ROOT = Path(__file__).parents[1]
 SEEDS, PASSES = (0, 1, 2), 10
-VARIANTS = {"with": {}, "without": {"times": 1, "idempotence_weight": 0.0}}
+VARIANTS = {"with": {}, "without": {"passes": 1, "idempotence_weight": 0.0}}
 
 
 @torch.no_grad()
 def score(trained: TrainedModel, pairs: list[Pair]) -> list[float]:
-    """Give the mean PSNR of the blurred images and of passes 1 to 10."""
-    model = MODELS[trained.card["architecture"]](**trained.card["arguments"]).eval()
+    """Return the mean PSNR of the blurred images and of passes 1 to 10."""
+    model = build_network(trained.card["architecture"], trained.card["arguments"]).eval()
     model.load_state_dict(dict(trained.weights))
     scores = []
     for pair in pairs:
@@ -67,7 +67,7 @@ def main() -> None:
         for seed in SEEDS
         for name, changes in VARIANTS.items()
     }
-    train_side_by_side(
+    train_concurrently(
         [
             TrainingJob("deblur", chosen, patches, checkpoints, tracker)
             for chosen in trainings.values()
@@ -82,7 +82,7 @@ def main() -> None:
     for seed in SEEDS:
         lost = {}
         for name in VARIANTS:
-            result = train(patches, trainings[seed, name], checkpoints, tracker, task="deblur")
+            result = train(patches, trainings[seed, name]).run(checkpoints, tracker)
             blurred, *passes = score(result, pairs)
             lost[name] = passes[0] - passes[-1]
             kept &= passes[0] > blurred

@@ -26,6 +26,7 @@ from idemnet.inference.restore import restore
 from idemnet.inference.tiling import restore_in_tiles
 from idemnet.media.photographs import PHOTOGRAPHS
 from idemnet.models.idempotent import IdempotentNet
+from idemnet.parameters.network import IdempotentParameters
 from idemnet.parameters.restore import RestoreParameters
 from idemnet.parameters.source import SceneParameters
 from idemnet.system.resources import TILES, keep_freed
@@ -46,7 +47,8 @@ def scene(height: int, width: int) -> torch.Tensor:
 
 def paper(iterations: int, residual_scale: float) -> nn.Module:
     torch.manual_seed(0)
-    model = IdempotentNet(iterations=iterations, residual_scale=residual_scale).eval()
+    arguments = IdempotentParameters(iterations=iterations, residual_scale=residual_scale)
+    model = IdempotentNet(arguments).eval()
     return model.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
@@ -66,7 +68,7 @@ def picture() -> NDArray[np.uint8]:
 
 
 def ways() -> tuple[RestoreParameters, RestoreParameters]:
-    """Say how to restore whole and in tiles, which share what six iterations need."""
+    """Return how to restore whole and in tiles, which share what six iterations need."""
     overlap = find_overlap(paper(6, 0.01), "cpu")
     note(f"timed: tiles share {overlap}")
     return RestoreParameters(tile=WHOLE), RestoreParameters(tile_overlap=overlap)
@@ -80,7 +82,7 @@ def memory_of(kind: str, overlap: int) -> None:
         if kind == "whole"
         else RestoreParameters(tile_overlap=overlap)
     )
-    restore(model, picture()[:64, :64], how, "cpu")  # libraries load
+    restore(model, picture()[:64, :64], how, "cpu")  # load libraries
     print(growth(lambda: restore(model, picture(), how, "cpu")))
 
 

@@ -35,6 +35,8 @@ from idemnet.training.launch import create_state
 from idemnet.training.loader import Batch, open_loader
 from idemnet.training.loop import Objective, autocast, update
 from idemnet.training.loss import idempotent_loss
+from idemnet.training.pending import PendingUpdates
+from idemnet.training.process_group import ProcessGroup
 from idemnet.training.state import State
 
 ROUNDS, STEPS = 10, 20
@@ -46,15 +48,22 @@ def make_job(place: Path, patches: Patches, environment: str, **changes: Any) ->
     for name in ("base", environment):
         path = Path(f"conf/{name}/parameters_deblur.yml")
         settings |= yaml.safe_load(path.read_text())["deblur"]["train"]
-    settings |= {"warmup_epochs": 0, "initialize_from": None, "workers": 1, **changes}
+    settings |= {"single_pass_epochs": 0, "initialize_from": None, "workers": 1, **changes}
     parameters = TrainParameters.model_validate(settings)
-    tracker = Tracker(place, "deblur", "set", "", "deblur")
+    tracker = Tracker(place / "mlflow.db", "deblur", "set")
     return TrainingJob("deblur", parameters, patches, Checkpoints(place), tracker)
 
 
 def step_of(job: TrainingJob, batch: Batch) -> Callable[[], object]:
     state = create_state(job)
-    return partial(update, Objective(state.model, job.parameters), state, batch, 0, job)
+    objective = Objective(state.model, job.parameters)
+
+    def step() -> None:
+        pending = PendingUpdates(job.device, scaled=state.scaler.is_enabled())
+        update(objective, state, batch, job, pending)
+        pending.read(ProcessGroup())
+
+    return step
 
 
 def bare_step(job: TrainingJob, state: State, batch: Batch) -> None:
@@ -62,7 +71,7 @@ def bare_step(job: TrainingJob, state: State, batch: Batch) -> None:
     settings = job.parameters
     with autocast(job):
         losses = idempotent_loss(
-            state.model, batch[0], batch[1], times=settings.times, alphas=settings.alphas
+            state.model, batch[0], batch[1], passes=settings.passes, alphas=settings.alphas
         )
     torch.autograd.backward(losses["total"])
     state.optimiser.step()

@@ -15,7 +15,7 @@ from promise import Promise, note, report, timed
 from torch import Tensor
 from torch.multiprocessing import spawn  # type: ignore[attr-defined]
 
-from idemnet.models import MODELS
+from idemnet.models import build_network
 from idemnet.parameters.train import TrainParameters
 from idemnet.training.loop import Objective
 from idemnet.training.process_group import ProcessGroup
@@ -33,7 +33,7 @@ def train(place: str, processes: ProcessGroup, threads: int) -> None:
     """Compute gradients several times; keep them and the pictures per second."""
     torch.set_num_threads(threads)
     torch.manual_seed(0)
-    model = MODELS["idempotent"](**NETWORK)
+    model = build_network("idempotent", NETWORK)
     objective = processes.share(Objective(model, TrainParameters()), compiled=False)
     mine = [part.chunk(processes.size)[processes.rank] for part in make_batch()]
 
@@ -42,7 +42,7 @@ def train(place: str, processes: ProcessGroup, threads: int) -> None:
             model.zero_grad()
             objective(*mine, 2)["total"].backward()
 
-    steps(1)  # libraries load
+    steps(1)  # load libraries
     seconds = timed(lambda: steps(STEPS))
     if processes.is_main_process:
         found = [one.grad.flatten() for one in model.parameters() if one.grad is not None]

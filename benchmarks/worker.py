@@ -1,4 +1,4 @@
-"""Processes of their own that take turns, for the scripts beside this one: each works when told."""
+"""Separate processes that take turns, for the other scripts."""
 
 import os
 import subprocess
@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Collection
 
 
-class Servant:
-    """A Python script that answers a line for each it is told; it ends when nobody tells it more.
+class Worker:
+    """A Python script that answers each line on stdin with one line, until stdin closes.
 
-    Starting a process and loading its libraries takes seconds: two that are there can take turns as
-    fast as the machine's mood changes.
+    Starting a process and importing its libraries takes seconds; running processes can alternate
+    faster than the machine's speed drifts.
     """
 
     def __init__(self, *arguments: str, cores: Collection[int] | None = None) -> None:
@@ -31,6 +31,6 @@ class Servant:
 
 
 def serve(work: Callable[[str], object]) -> None:
-    """Be a servant: answer each line with what the work gives."""
+    """Run as a worker: answer each line with the result of the work."""
     for line in sys.stdin:
         print(work(line.strip()), flush=True)
