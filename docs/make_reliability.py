@@ -11,14 +11,14 @@ from xml.etree import ElementTree as Xml
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reliability.md"
 REPORT = ROOT / "faults.xml"
-START = """# What is promised, and what was measured
+START = """# Reliability: promises and test results
 
 Written by `python docs/make_reliability.py` from faults.xml, the report of the last run of
 tests/faults: `make faults` runs them in full, `pytest tests/faults --junitxml=faults.xml` without
-those that take minutes. A promise is the first sentence of its file; its figure is what its tests
-have counted or measured.
+the slow ones. A promise is the first sentence of its test file; the result is what its tests
+counted or measured.
 
-| promise | test | figure | date |
+| promise | test | result | date |
 |---|---|---|---|
 """
 
@@ -37,7 +37,7 @@ def _place(case: Xml.Element) -> tuple[int, str]:
 
 
 def read_report(report: Path) -> dict[str, Outcome]:
-    """Give what became of each file's tests, by its name."""
+    """Return what became of each file's tests, by its name."""
     outcomes: dict[str, Outcome] = {}
     for suite in Xml.parse(report).getroot().iter("testsuite"):  # noqa: S314 - our own file
         date = datetime.fromisoformat(suite.get("timestamp", "")).astimezone(UTC).date()
@@ -61,13 +61,13 @@ def read_report(report: Path) -> dict[str, Outcome]:
 
 
 def promise(test: Path) -> str:
-    """Give the first sentence of a test file."""
+    """Return the first sentence of a test file."""
     text = ast.get_docstring(ast.parse(test.read_text(encoding="utf-8"))) or ""
     return " ".join(text.split("\n\n")[0].split())
 
 
 def kept_rows(page: Path) -> dict[str, str]:
-    """Give the rows of the page that is there, by test: for files that this report leaves out."""
+    """Return the rows of the page that is there, by test: for files that this report leaves out."""
     text = page.read_text(encoding="utf-8") if page.is_file() else ""
     return {match[1]: match[0] for match in re.finditer(r"^\| .* \| `(\S+)` \| .*$", text, re.M)}
 

@@ -3,7 +3,7 @@
     python docs/make_scale.py
 
 Work and memory are counted from the layers (nothing is computed), rates of the loader and the codec
-are measured here, in seconds of one core; cards are taken by their makers' figures, of which a
+are measured here, in seconds of one core, and Dask's jobs on two workers; cards are taken by their makers' figures, of which a
 share is assumed. Every figure on the page comes from here.
 """
 
@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,15 +25,19 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from idemnet.datasets.patches import PatchArray
-from idemnet.imaging.crop import patch_grid
+from idemnet.imaging.crop import cut_patches, patch_grid
 from idemnet.imaging.scenes import render_frames
 from idemnet.inference.memory import count_alive
 from idemnet.media.image_files import decode_image, encode_png
 from idemnet.media.photographs import PHOTOGRAPHS
 from idemnet.models.cost import count_parameters
 from idemnet.models.idempotent import IdempotentNet
+from idemnet.parameters.cluster import ClusterParameters
+from idemnet.parameters.network import IdempotentParameters
 from idemnet.parameters.source import SceneParameters
 from idemnet.steps.data import PatchRow
+from idemnet.storage.cluster import jobs_on
+from idemnet.storage.executor import Job, run_jobs
 from idemnet.training.loss import idempotent_loss
 from idemnet.training.order import Draw, make_sample
 
@@ -45,6 +49,8 @@ WORKERS = 4  # of conf/paper
 IN_A_MACHINE = 8  # GPUs that share a fast link
 NETWORK = 12.5e9  # bytes/s between machines: 100 Gbit/s
 FRAMES, LEVELS, STRIDE, PATCH, PATCH_STRIDE = 10_000_000, 6, 11, 512, 256
+SEQUENCE = 1000  # frames
+MACHINE, CLUSTER_SHARE = 32, 0.85  # cores; of their speed, as benchmarks/cluster.py promises
 TRIES = 200
 
 
@@ -98,7 +104,8 @@ class Traffic(TorchDispatchMode):
 
 
 def count_step(*, checkpointed: bool) -> Step:
-    model = IdempotentNet(checkpoint_iterations=checkpointed).to("meta")
+    model = IdempotentNet(IdempotentParameters()).to("meta")
+    model.checkpoint_iterations = checkpointed
     image = torch.empty(1, 3, CROP, CROP, device="meta")
 
     def update() -> None:
@@ -113,7 +120,7 @@ def count_step(*, checkpointed: bool) -> Step:
 
 
 def core_seconds(work: Callable[[], object], times: int) -> float:
-    """Give what one call takes of a core, whatever else the machine does."""
+    """Return what one call takes of a core, whatever else the machine does."""
     work()
     begun = time.process_time()
     for _ in range(times):
@@ -121,18 +128,58 @@ def core_seconds(work: Callable[[], object], times: int) -> float:
     return (time.process_time() - begun) / times
 
 
-def measure_codec() -> tuple[float, float, int]:
-    """Give the seconds of decoding and encoding a frame, and its bytes as PNG."""
+def measure_codec() -> tuple[float, float, float, int]:
+    """Give the seconds of decoding, encoding and cutting a frame, and its bytes as PNG."""
     scene = SceneParameters(frames=2, height=720, width=1280)
     photographs = [one for one in PHOTOGRAPHS if one.split == "train"]
     frame = next(iter(render_frames(scene, "train", 0, photographs)))
     png = encode_png(frame)
     decoding = core_seconds(lambda: decode_image(png, "frame.png"), 10)
-    return decoding, core_seconds(lambda: encode_png(frame), 10), len(png)
+    grid = patch_grid(720, 1280, PATCH, PATCH_STRIDE)
+    cutting = core_seconds(lambda: cut_patches(frame, grid, PATCH).tobytes(), 10)
+    return decoding, core_seconds(lambda: encode_png(frame), 10), cutting, len(png)
+
+
+def measure_job() -> float:
+    """Give what handing out a job takes of a core, in the process of the run and the scheduler."""
+
+    def make(wanted: Collection[str]) -> Iterator[tuple[str, None]]:
+        return ((name, None) for name in wanted)
+
+    jobs = [Job((str(number),), make) for number in range(5 * TRIES)]
+    with tempfile.TemporaryDirectory() as place, jobs_on(ClusterParameters(local=2)):
+        for name, some in (("first", jobs[:9]), ("all", jobs)):
+            begun = time.process_time()  # of this process: workers have their own
+            run_jobs(some, Path(place), Path(place, name), lambda *_: None, name)
+        return (time.process_time() - begun) / len(jobs)
+
+
+@dataclass(frozen=True)
+class DataStep:
+    """A step over all frames, on machines that share a folder."""
+
+    name: str
+    core_seconds: float
+    jobs: int
+    traffic: float
+
+    def row(self, job: float) -> str:
+        seconds = [
+            max(self.core_seconds / (MACHINE * machines * CLUSTER_SHARE), self.jobs * job)
+            for machines in TEAMS
+        ]
+        return (
+            f"| {self.name} | {self.core_seconds / 3600:,.0f} | {self.jobs:,} | "
+            f"{self.jobs * job / 60:,.0f} min | {self.traffic / 1e12:,.0f} TB | "
+            + " | ".join(
+                f"{one / 60:,.0f} min, {self.traffic / one / 1e9:,.0f} GB/s" for one in seconds
+            )
+            + " |"
+        )
 
 
 def measure_loader(pairs: int) -> float:
-    """Give the seconds of one augmented sample of a store in the page cache."""
+    """Return the seconds of one augmented sample of a store in the page cache."""
     with tempfile.TemporaryDirectory() as place:
         random = np.random.default_rng(0)
         np.save(Path(place, "patches.npy"), random.integers(0, 256, (8, PATCH, PATCH, 3), np.uint8))
@@ -150,7 +197,7 @@ def measure_loader(pairs: int) -> float:
 
 
 def measure_row() -> float:
-    """Give the bytes that a patch's row takes in memory, with its place in its pair's group."""
+    """Return the bytes that a patch's row takes in memory, with its place in its pair's group."""
     tracemalloc.start()
     rows = [PatchRow(f"GOPR{n:07}", f"{n:06}", 11, 256, 512, 2 * n, 2 * n + 1) for n in range(9999)]
     groups = [[n] for n in range(len(rows))]
@@ -161,7 +208,7 @@ def measure_row() -> float:
 
 def training_rows(plain: Step, checkpointed: Step, sample: float) -> list[str]:
     rows = []
-    gradients = 4 * count_parameters(IdempotentNet())
+    gradients = 4 * count_parameters(IdempotentNet(IdempotentParameters()))
     for card in CARDS:
         fits = BATCH * plain.memory <= card.memory
         name = card.name if fits else f"{card.name}, checkpointed"
@@ -187,12 +234,21 @@ def _duration(seconds: float) -> str:
 def write_page() -> str:
     plain, checkpointed = count_step(checkpointed=False), count_step(checkpointed=True)
     sample = measure_loader(PAIRS)
-    decoding, encoding, png = measure_codec()
+    decoding, encoding, cutting, png = measure_codec()
+    job = measure_job()
     centres = FRAMES // STRIDE
     pairs = LEVELS * centres
     grid = len(patch_grid(720, 1280, PATCH, PATCH_STRIDE))
     store = (pairs + centres) * grid * 3 * PATCH**2
     preparing = FRAMES * decoding + (pairs + centres) * encoding
+    images = pairs + centres
+    shared = "\n".join(
+        step.row(job)
+        for step in (
+            DataStep("synthesize", preparing, FRAMES // SEQUENCE, (FRAMES + images) * png),
+            DataStep("crop", images * (decoding + cutting), centres, images * png + store),
+        )
+    )
     many = measure_loader(pairs)
     rows_in_memory = pairs * grid * measure_row()
     steps = "\n".join(
@@ -249,7 +305,7 @@ Where {BATCH} crops do not fit, iterations are checkpointed.
   {WORKERS / sample:,.0f} crops/s, and the fastest card here takes {1 / plain.seconds(CARDS[-1]):,.0f}. The paper's patches, {PAIRS * grid * 2 * 3 * PATCH**2 / 1e9:,.0f} GB with a clean one for each
   blurred one, stay in the page cache of a machine that has as much.
 - **Memory** decides on small cards: see above how many crops fit, and `checkpoint_iterations`.
-- **Gradients** are {4 * count_parameters(IdempotentNet()) / 1e6:.1f} MB, which is little: the exchange never limits.
+- **Gradients** are {4 * count_parameters(IdempotentNet(IdempotentParameters())) / 1e6:.1f} MB, which is little: the exchange never limits.
 
 ## {FRAMES / 1e6:.0f} million frames
 
@@ -258,12 +314,27 @@ With windows every {STRIDE} frames and {LEVELS} levels: {pairs / 1e6:.1f} millio
 | what | takes | what changes |
 |---|---|---|
 | frames as PNG ({png / 1e6:.1f} MB each, rendered ones) | {FRAMES * png / 1e12:.0f} TB | they must lie where every machine can read them |
-| synthesis, decoding and encoding alone | {preparing / 3600:,.0f} core hours | {preparing / 3600 / 64:,.0f} h on 64 cores; sequences are independent jobs, so machines can share them |
+| synthesis, decoding and encoding alone | {preparing / 3600:,.0f} core hours | machines share the jobs: see below |
 | patches, uncompressed ({grid} of {PATCH}x{PATCH} an image) | {store / 1e12:.0f} TB | too much: cut crops from the pairs as they are read, or keep fewer patches; one array a split must become one for each of many shards |
 | index in memory of every process ({measure_row():.0f} bytes a row) | {rows_in_memory / 1e9:.1f} GB | rows as arrays instead of Python objects (7 numbers of 32 bits: {pairs * grid * 28 / 1e9:.1f} GB), mapped and shared |
 | one sample, with {pairs / 1e6:.1f} million pairs to draw from | {1e3 * many:.1f} ms, {1e3 * sample:.1f} with {PAIRS:,} | an epoch's order is drawn once and kept ({8 * pairs / 1e6:.0f} MB); it was drawn for every sample |
 | reading crops from disk, 64 x {CARDS[2].name} | {64 / plain.seconds(CARDS[2]) * 2 * 3 * CROP**2 / 1e9:.2f} GB/s | nothing is in the page cache any more: each row of a crop is its own place on disk, so SSDs, or whole patches read at once |
 | {EPOCHS:,} epochs | {EPOCHS * pairs / 1e9:.0f} billion crops | nobody needs them: as many updates as before are {100 * PAIRS / pairs:.2f}% of the epochs, about {EPOCHS * PAIRS / pairs:.1f}; schedules then count updates |
+
+### On 1, 8 and 64 machines
+
+Jobs of a Dask cluster ([training.md](training.md#data-on-several-machines)). Measured: decoding, encoding and cutting a frame on one
+core, and handing out a job: {1e3 * job:.1f} ms of the core that run and scheduler share in `cluster.local=2`, for {5 * TRIES:,} jobs with
+nothing to do. No number of machines makes that shorter. Assumed: a scheduler does not slow down with many workers (not
+measured); {MACHINE} cores a machine at {CLUSTER_SHARE} of their speed, which
+[performance.md](performance.md) has a promise for; {SEQUENCE:,} frames a sequence; a shared folder that is as fast as the columns say.
+
+| step | core hours | jobs | handing out | read and written | {" | ".join(f"{n} machine{'s' * (n > 1)}" for n in TEAMS)} |
+|---|---|---|---|---|{"---|" * len(TEAMS)}
+{shared}
+
+The shared folder is the first limit: no step here computes much for each byte. `crop` has a job for every clean image, so its jobs
+are handed out for longer than the machines need to run them: fewer, larger jobs would change that.
 """
 
 
