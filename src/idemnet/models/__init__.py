@@ -11,12 +11,14 @@ from idemnet.errors import BadInputError
 from idemnet.models.dmphn import DMPHN
 from idemnet.models.idempotent import IdempotentNet
 from idemnet.models.mtrnn import MTRNN
+from idemnet.models.unet import UNet
 from idemnet.parameters.network import NetworkParameters
 
 MODELS: Mapping[str, Callable[[Any], nn.Module]] = {
     "idempotent": IdempotentNet,
     "dmphn": DMPHN,
     "mtrnn": MTRNN,
+    "unet": UNet,
 }
 
 

@@ -63,9 +63,29 @@ class MTRNNParameters(Parameters):
     """Factor on the last convolution's initial weights and bias; 0.01 starts near the identity."""
 
 
+class UNetParameters(Parameters):
+    """Arguments of the gated U-shape; the defaults are those of the starter weights."""
+
+    width: Annotated[int, Field(ge=1, le=512)] = 32
+    """Channels at the first level; doubled at each of the next."""
+    encoder_blocks: Annotated[
+        tuple[Annotated[int, Field(ge=0, le=64)], ...], Field(min_length=1, max_length=6)
+    ] = (1, 1, 2)
+    """Blocks of each level on the way down; each level halves the resolution."""
+    middle_blocks: Annotated[int, Field(ge=0, le=64)] = 4
+    """Blocks at the lowest resolution, where they cost least and see farthest."""
+    decoder_blocks: Annotated[int, Field(ge=0, le=64)] = 1
+    """Blocks of each level on the way up."""
+    downscale: Literal[1, 2, 4] = 2
+    """Work on squares of this many pixels as one: 2 costs about a quarter."""
+    residual_scale: Annotated[float, Field(ge=0, le=1)] = 0.01
+    """Factor on the last convolution's initial weights; 0.01 starts near the identity."""
+
+
 class NetworkParameters(Parameters):
     """Arguments of each model; only those of the chosen one are used."""
 
     idempotent: IdempotentParameters = IdempotentParameters()
     dmphn: DMPHNParameters = DMPHNParameters()
     mtrnn: MTRNNParameters = MTRNNParameters()
+    unet: UNetParameters = UNetParameters()
