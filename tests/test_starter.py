@@ -104,7 +104,7 @@ def test_its_page_s_command_trains_it(project):
     starter = yaml.safe_load(place.read_text())["deblur"]
     small = copy.deepcopy(SMALL["deblur"])
     small["train"] = {**starter["train"], **small["train"]}
-    small["train"]["network"]["idempotent"]["block"] = "gated"
+    small["train"]["network"]["unet"] = {"width": 4}
     small["evaluate"] = {**starter["evaluate"], **small["evaluate"]}
     scenes = small.pop("source")["builtin"]
     place.write_text(yaml.safe_dump({"deblur": small}))
@@ -122,7 +122,7 @@ def test_its_page_s_command_trains_it(project):
     project.run("kedro", "run", "--env=starter", "--pipeline=train_deblur")
     card = json.loads((project.folder / "data/06_models/deblur/starter/card.json").read_text())
     assert card["training"]["gradient_clip"] == starter["train"]["gradient_clip"]
-    assert card["arguments"]["block"] == "gated"
+    assert card["architecture"] == "unet"
     assert card["sources"] == {"gopro_third": 3.0, "scenes": 1.0}
     report = project.folder / "data/08_reporting/deblur/starter/metrics.json"
     metrics = json.loads(report.read_text())

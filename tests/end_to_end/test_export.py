@@ -191,6 +191,8 @@ def test_missing_packages_are_named(monkeypatch):
         ("idempotent", {"width": 2, "iterations": 1, "downscale": 4, "block": "gated"}, "onnx"),
         ("dmphn", {"width": 2, "downscale": 4}, "onnx"),
         ("mtrnn", {"width": 2, "iterations": 2}, "onnx"),
+        ("unet", {"width": 2}, "onnx"),
+        ("unet", {"width": 2}, "pt2"),
     ],
 )
 @pytest.mark.slow

@@ -15,6 +15,7 @@ NETWORKS = {
     "idempotent with gated blocks": {"width": 2, "iterations": 1, "block": "gated"},
     "dmphn": {"width": 2},
     "mtrnn": {"width": 2, "iterations": 1},
+    "unet": {"width": 2},
 }
 
 

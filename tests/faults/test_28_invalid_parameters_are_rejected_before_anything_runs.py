@@ -20,7 +20,7 @@ FAULTS = {
     "not a number": ("train.learning_rate", math.nan, "= nan: Input should be a finite number"),
     "infinite": ("train.learning_rate", math.inf, "= inf: Input should be a finite number"),
     "even": ("synthesize.levels", [5, 6], ".1 = 6: must be odd, so that there is a"),
-    "unknown model": ("train.model", "unet", "= 'unet': must be idempotent, dmphn"),
+    "unknown model": ("train.model", "resnet", "= 'resnet': must be idempotent, dmphn"),
     "unknown key": ("train.learning_rat", 1, "= 1: Extra inputs are not permitted"),
     "wrong type": ("crop.stride", "wide", "= 'wide': Input should be a valid integer"),
     "missing group": ("train", MISSING, ": Field required"),
@@ -62,7 +62,7 @@ def test_wrong_parameters_are_all_named_and_change_no_file(project, prepared):
                 "source": {"builtin": {"height": -1, "colour": "red"}},
                 "synthesize": {"levels": [5, 6]},
                 "crop": {"size": 64, "stride": "wide"},
-                "train": {"learning_rate": math.nan, "model": "unet"},
+                "train": {"learning_rate": math.nan, "model": "resnet"},
             },
             "debblur": {},
         }
@@ -80,7 +80,7 @@ def test_wrong_parameters_are_all_named_and_change_no_file(project, prepared):
         "deblur.synthesize.levels.1 = 6: must be odd, so that there is a middle frame",
         "deblur.crop.stride = 'wide': Input should be a valid integer",
         "deblur.train.learning_rate = nan: Input should be a finite number",
-        "deblur.train.model = 'unet': must be idempotent, dmphn, mtrnn or package.module:Class",
+        "deblur.train.model = 'resnet': must be idempotent, dmphn, mtrnn, unet or package.module",
         "debblur: unknown task",
     ):
         assert fault in text, text

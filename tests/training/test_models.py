@@ -19,7 +19,7 @@ from .tiny import make_job
 
 
 @pytest.mark.parametrize("passes", [1, 2])
-@pytest.mark.parametrize("model", ["dmphn", "mtrnn"])
+@pytest.mark.parametrize("model", ["dmphn", "mtrnn", "unet"])
 def test_the_loop_trains_it(tmp_path, model, passes):
     job = make_job(tmp_path, model=model, passes=passes, epochs=1, single_pass_epochs=0)
     before = job.build_model().state_dict()
@@ -41,10 +41,10 @@ def test_every_model_is_built_with_a_group_of_its_own():
         [taken] = get_type_hints(build.__init__).keys() - {"return"}
         group = NetworkParameters.model_fields[name].annotation
         assert get_type_hints(build.__init__)[taken] is group
-        assert TrainParameters(model=name).network_arguments == group().model_dump()
+        assert TrainParameters(model=name).network_arguments == group().model_dump(mode="json")
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["idempotent", "dmphn", "mtrnn"])
 def test_recomputing_is_the_training_s_switch_and_in_no_card(tmp_path, model):
     job = make_job(tmp_path, model=model, checkpoint_iterations=True)
     assert job.build_model().checkpoint_iterations

@@ -27,6 +27,7 @@ PARAMETERS = {
     "network": {
         "idempotent": {"width": 4, "iterations": 2, "residual_scale": 0.1},
         "dmphn": {"width": 2}, "mtrnn": {"width": 2, "iterations": 2},
+        "unet": {"width": 2, "encoder_blocks": [1]},
     },
     "epochs": 3, "single_pass_epochs": 1, "batch_size": 4, "crop": 16, "learning_rate": 1e-3,
     "validation_epochs": 1, "validation_patches": 4, "threads": 1, "workers": 0, "device": "cpu",
