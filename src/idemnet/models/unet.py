@@ -45,8 +45,8 @@ class UNet(nn.Module):
         )
         self.to_image = conv(width, channels)
         with torch.no_grad():
-            self.to_image.weight.mul_(arguments.residual_scale)
-            nn.init.zeros_(self.to_image.bias)
+            for parameter in self.to_image.parameters():
+                parameter.mul_(arguments.residual_scale)
 
     def forward(self, image: Tensor) -> Tensor:
         """Restore images."""

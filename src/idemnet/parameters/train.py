@@ -57,7 +57,7 @@ class TrainParameters(Parameters):
 
     model: Annotated[str, AfterValidator(_known_network)] = "idempotent"
     """`idempotent`, `dmphn`, `mtrnn` or `unet`, built with its group in `network`; or a network of
-    your own, `package.module:Class`: any torch module that maps (N, 3, H, W) in [0, 1] to the same."""
+    your own, `package.module:Class`: any torch module from (N, 3, H, W) in [0, 1] to the same."""
     network: NetworkParameters = NetworkParameters()
     arguments: dict[str, Any] = Field({}, exclude=True)  # dumped as part of `network`
     """Arguments of a network of your own."""
