@@ -1,5 +1,6 @@
 """The Kedro and DVC graphs agree, and the repository is consistent."""
 
+import pickle
 import re
 import subprocess
 import sys
@@ -184,6 +185,14 @@ def test_the_paper_environment_trains_with_the_defaults_which_are_the_paper_s():
 def test_no_parameter_file_has_anchors_which_dvc_would_ignore():
     for path in (REPOSITORY / "conf").rglob("*.yml"):
         assert not re.search(r"^[^#]*:\s*[&*]\w", path.read_text(), re.MULTILINE), path
+
+
+def test_every_step_can_be_sent_to_another_process():
+    """As `kedro run --runner=ParallelRunner` does."""
+    for name, pipeline in register_pipelines().items():
+        for step in pipeline.nodes:
+            sent = pickle.loads(pickle.dumps(step.func))
+            assert sent.__name__ == step.func.__name__, (name, step)  # else Kedro warns of partials
 
 
 def test_data_steps_do_not_wait_for_torch():

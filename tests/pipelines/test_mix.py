@@ -17,7 +17,7 @@ from idemnet.parameters.source import SourceParameters
 from idemnet.parameters.synthesize import BlurParameters
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.download import download
-from idemnet.steps.mix import for_each_source, identify
+from idemnet.steps.mix import identify
 from idemnet.steps.publish import publish_mix
 from idemnet.tasks import get_task
 from idemnet.tasks.deblur import synthesize_blur
@@ -56,8 +56,8 @@ class Prepared:
         ]
         raw, pairs, patches = self.datasets
         raw.save(download(SourceParameters.model_validate(source)))
-        pairs.save(for_each_source("synthesize", synthesize_blur)(raw.load(), BLUR))
-        patches.save(for_each_source("crop", crop)(pairs.load(), CUT))
+        pairs.save(synthesize_blur(raw.load(), BLUR))
+        patches.save(crop(pairs.load(), CUT))
         self.pairs, self.patches = pairs.load(), patches.load()
 
     def files(self, part: str = "") -> dict[str, bytes]:

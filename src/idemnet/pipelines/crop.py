@@ -14,6 +14,7 @@ from idemnet.imaging.image import Split
 from idemnet.parameters.crop import CropParameters
 from idemnet.steps import versions
 from idemnet.steps.data import Pair, Pairs, PatchBlock, PatchRow
+from idemnet.steps.mix import for_each_source
 from idemnet.steps.plan import Plan, step
 from idemnet.storage.executor import Job
 
@@ -51,6 +52,7 @@ def _digest(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
+@for_each_source("crop")
 @step("crop", versions.CROP)
 def crop(pairs: Pairs, parameters: CropParameters) -> Plan:
     """Cut training and validation pairs into patches; test pairs stay whole.

@@ -11,18 +11,16 @@ from idemnet.pipelines.evaluate import evaluate
 from idemnet.pipelines.report import report
 from idemnet.pipelines.restore import restore_inbox
 from idemnet.pipelines.train import train
-from idemnet.steps.mix import for_each_source
 from idemnet.tasks import get_task
 
 
 def create_pipeline(task: str) -> Pipeline:
     """Build a task's pipeline; each step is a node and a tag of the same name."""
-    synthesize = for_each_source("synthesize", get_task(task).synthesize)
-    cut = for_each_source("crop", crop)
+    synthesize = get_task(task).synthesize
     steps = [
         node(download, "params:source", "raw", name="download"),
         node(synthesize, ["raw", "params:synthesize"], "pairs", name="synthesize"),
-        node(cut, ["pairs", "params:crop"], "patches", name="crop"),
+        node(crop, ["pairs", "params:crop"], "patches", name="crop"),
         node(train, ["patches", "params:train"], "weights", name="train"),
         node(evaluate, ["pairs", "weights", "params:evaluate"], "evaluation", name="evaluate"),
         node(report, ["evaluation", "weights", "runs"], "report", name="report"),

@@ -49,23 +49,36 @@ class Mixable(Protocol[Data]):
 
 
 def for_each_source(
-    name: str, step: Callable[[Any, Group], Recipe]
-) -> Callable[[Mixable[Any], Group], Recipe | Mix[Recipe]]:
-    """Let a step work on every data set of a mix by itself, with what is set for it."""
+    name: str,
+) -> Callable[
+    [Callable[[Any, Group], Recipe]], Callable[[Mixable[Any], Group], Recipe | Mix[Recipe]]
+]:
+    """Let a step work on every data set of a mix by itself, with what is set for it.
 
-    @wraps(step)
-    def node(data: Mixable[Any], parameters: Group) -> Recipe | Mix[Recipe]:
-        if data.mix is None:
-            return step(data, parameters)
-        parts = {
-            source: replace(
-                part, data=step(part.data, parameters.changed(part.changes.get(name, {})))
-            )
-            for source, part in data.mix.parts.items()
-        }
-        return Mix(data.mix.dataset, parts)
+    A decorator above `@step`, so that the node can be pickled by its name, as ParallelRunner does.
 
-    return node
+    Args:
+        name: Group of parameters that may be set differently for a data set.
+    """
+
+    def decorate(
+        step: Callable[[Any, Group], Recipe],
+    ) -> Callable[[Mixable[Any], Group], Recipe | Mix[Recipe]]:
+        @wraps(step)
+        def node(data: Mixable[Any], parameters: Group) -> Recipe | Mix[Recipe]:
+            if data.mix is None:
+                return step(data, parameters)
+            parts = {
+                source: replace(
+                    part, data=step(part.data, parameters.changed(part.changes.get(name, {})))
+                )
+                for source, part in data.mix.parts.items()
+            }
+            return Mix(data.mix.dataset, parts)
+
+        return node
+
+    return decorate
 
 
 def identify(mix: Mix[Recipe]) -> str:

@@ -16,6 +16,7 @@ from idemnet.parameters.synthesize import BlurParameters
 from idemnet.parameters.task import TaskParameters
 from idemnet.steps import versions
 from idemnet.steps.data import RawData
+from idemnet.steps.mix import for_each_source
 from idemnet.steps.pairs import ROLES, about_pairs, describe_pair, plan_ready_pairs
 from idemnet.steps.plan import Plan, step
 from idemnet.storage.executor import Job
@@ -42,6 +43,7 @@ class DeblurParameters(TaskParameters):
         return self
 
 
+@for_each_source("synthesize")
 @step("synthesize", versions.SYNTHESIZE["deblur"])
 def synthesize_blur(raw: RawData, synthesis: BlurParameters) -> Plan:
     """Blur around each centre at every level; ready-made pairs are checked and used in place.

@@ -11,6 +11,7 @@ from idemnet.parameters.synthesize import HazeParameters
 from idemnet.parameters.task import TaskParameters
 from idemnet.steps import versions
 from idemnet.steps.data import RawData
+from idemnet.steps.mix import for_each_source
 from idemnet.steps.pairs import Versions, plan_ready_pairs, plan_versions
 from idemnet.steps.plan import Plan, step
 from idemnet.tasks.task import Sample, Task, Words
@@ -20,6 +21,7 @@ class DehazeParameters(TaskParameters):
     synthesize: HazeParameters
 
 
+@for_each_source("synthesize")
 @step("synthesize haze", versions.SYNTHESIZE["dehaze"])
 def synthesize_haze(raw: RawData, haze: HazeParameters) -> Plan:
     """Add haze to the middle frame of each sequence; ready-made pairs are used in place.

@@ -10,6 +10,7 @@ from idemnet.parameters.synthesize import RainParameters
 from idemnet.parameters.task import TaskParameters
 from idemnet.steps import versions
 from idemnet.steps.data import RawData
+from idemnet.steps.mix import for_each_source
 from idemnet.steps.pairs import Versions, plan_ready_pairs, plan_versions
 from idemnet.steps.plan import Plan, step
 from idemnet.tasks.task import Sample, Task, Words
@@ -19,6 +20,7 @@ class DerainParameters(TaskParameters):
     synthesize: RainParameters
 
 
+@for_each_source("synthesize")
 @step("synthesize rain", versions.SYNTHESIZE["derain"])
 def synthesize_rain(raw: RawData, rain: RainParameters) -> Plan:
     """Add rain to frames of each sequence; ready-made pairs are checked and used in place.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from idemnet.imaging.image import Image
 from idemnet.parameters.task import TaskParameters
+from idemnet.steps.mix import Mix
 from idemnet.steps.plan import Recipe
 
 
@@ -37,7 +38,7 @@ class Task:
     """Label of the task on the page."""
     words: Words
     parameters: type[TaskParameters]
-    synthesize: Callable[..., Recipe]
+    synthesize: Callable[..., Recipe | Mix[Recipe]]
     """Node function from raw data and `synthesize` parameters to pairs."""
     protocols: tuple[str, ...] = ("rgb",)
     """Scoring protocols, the default first."""
