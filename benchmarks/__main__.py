@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "performance.md"
 SCRIPTS = (
     "network",
-    "gated",
+    "shipped",
     "tiling",
     "folder",
     "training_step",

@@ -24,7 +24,7 @@ HEIGHT, WIDTH, GAP, PASSES = 240, 320, 4, 10
 
 
 def main(real: Path) -> None:
-    restore = Restorer.load(DOCS / "starter_deblur")
+    restore = Restorer.load("deblur")
     rows = []
     for name, (top, left) in SHOWN:
         with Image.open(real / f"gopro_test/blur/{name}.webp") as picture:
@@ -35,7 +35,7 @@ def main(real: Path) -> None:
         shown = (passes[0], passes[1], passes[-1])
         window = np.s_[top : top + HEIGHT, left : left + WIDTH]
         rows.append(_join([one[window] for one in shown], axis=1))
-    Image.fromarray(_join(rows, axis=0)).save(DOCS / "starter_deblur/restored.jpg", quality=92)
+    Image.fromarray(_join(rows, axis=0)).save(DOCS / "restored.jpg", quality=92)
 
 
 def _join(images: list[Pixels], axis: int) -> Pixels:

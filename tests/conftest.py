@@ -48,7 +48,7 @@ SMALL = {
         "synthesize": {"levels": [3, 5], "stride": 6},
         "crop": {"size": 32, "stride": 16, "min_contrast": 0},
         "train": {
-            "initialize_from": "none", "passes": 2, "alphas": [1.0, 1.0],
+            "model": "idempotent", "initialize_from": "none", "passes": 2, "alphas": [1.0, 1.0],
             "network": {"idempotent": {"width": 4, "iterations": 1}},
             "idempotence_weight": 0.1, "epochs": 3, "single_pass_epochs": 1, "batch_size": 2,
             "crop": 16, "warmup_steps": 0, "learning_rate": 2e-3,

@@ -11,8 +11,6 @@ from idemnet.media.photographs import PHOTOGRAPHS
 from idemnet.models import build_network
 from idemnet.system import device
 
-from ..conftest import REPOSITORY
-
 
 @pytest.fixture
 def restorers(request, monkeypatch) -> list[Restorer]:
@@ -24,9 +22,7 @@ def restorers(request, monkeypatch) -> list[Restorer]:
     return loaded
 
 
-@pytest.mark.parametrize(
-    "restorers", ["deblur", REPOSITORY / "docs/starter_deblur"], indirect=True, ids=str
-)
+@pytest.mark.parametrize("restorers", ["deblur", "dehaze"], indirect=True)
 def test_bfloat16_cannot_be_seen(restorers):
     mixed, full = restorers
     assert (mixed.precision, full.precision) == ("bfloat16", "float32")

@@ -4,15 +4,12 @@ import pytest
 import torch
 from torch.export import Dim
 
-from idemnet import Restorer
 from idemnet.inference import export
 from idemnet.inference.export import compare, export_network
 from idemnet.models.blocks import ChannelAttention, GatedBlock
 from idemnet.models.cost import count_macs, count_parameters
 from idemnet.models.idempotent import IdempotentNet
 from idemnet.parameters.network import IdempotentParameters
-
-from ..conftest import REPOSITORY
 
 
 def gated(**changes) -> IdempotentNet:
@@ -100,7 +97,7 @@ def test_an_exported_block_takes_pictures_of_one_cell_and_of_more():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["onnx", "pt2"])
 def test_exported_weights_take_pictures_of_one_cell_and_of_more(kind):
-    network = Restorer.load(REPOSITORY / "docs/starter_deblur", device="cpu").model
+    network = gated(downscale=4, attention_window=256)
     content = export_network(network, kind, {}).content
     program = {"onnx": export._load_onnx, "pt2": export._load_pt2}[kind](content)
     assert compare(network, program, SIZES) < 1e-4

@@ -1,4 +1,4 @@
-"""Published folders are whole or absent, made once, and continued after a kill."""
+"""Published folders are complete or missing, made once, and resumed after a kill."""
 
 import json
 import os

@@ -51,7 +51,7 @@ def draw(curves: Mapping[str, RepeatCurve]) -> bytes:
         upper, lower = figure.subplots(2, sharex=True)
         upper.set_title("change since the first pass, of 255 grey levels")
         lower.set_title("sharpness: mean step between pixels, of 255")
-        lower.set_xlabel("pass (0: the picture as it came)")
+        lower.set_xlabel("pass (0: the input)")
         for (label, curve), colour, marker in zip(
             curves.items(), (BLUE, ORANGE), "os", strict=False
         ):

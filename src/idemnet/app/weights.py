@@ -27,9 +27,9 @@ def describe_weights(restorer: Restorer) -> str:
         if fact
     )
     caution = (
-        '<p class="notice">These weights are a starter, trained on small rendered scenes: expect '
-        "a small change, not a new picture.</p>"
-        if dataset in ("builtin", "starter")
+        '<p class="notice">These weights are a starter, trained on one CPU core: expect a modest '
+        "change, not a new picture.</p>"
+        if card.get("command", "").startswith("kedro run --env=starter")
         else ""
     )
     return f"<h2>Weights in use</h2>{caution}<dl>{rows}</dl>"

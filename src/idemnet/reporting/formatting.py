@@ -14,14 +14,15 @@ def task_words(task: str) -> Words:
 
 
 def dataset_title(dataset: str) -> str:
-    """Return a data set's display name."""
+    """Return the display name of a data set, or of several (`gopro_third + scenes`)."""
     names = {
         "builtin": "built-in scenes",
         "starter": "a thousand scenes",
         "gopro": "GoPro",
         "gopro_third": "a third of GoPro's training pairs",
+        "scenes": "rendered scenes",
     }
-    return names.get(dataset, dataset)
+    return ", ".join(names.get(one, one) for one in dataset.split(" + "))
 
 
 def signed(value: float, digits: int = 2) -> str:

@@ -119,7 +119,7 @@ def scores_table(metrics: Metrics, words: Words) -> Table:
     return Table(
         ("image", "PSNR, dB", measure, "parameters", f"seconds at {size}"),
         (
-            (f"{words.degraded}, as it came", *score(metrics.input), "", ""),
+            (f"{words.degraded} (input)", *score(metrics.input), "", ""),
             (
                 "restored",
                 *score(metrics.restored),

@@ -1,4 +1,4 @@
-"""The network of docs/starter_deblur (gated, a quarter of the resolution) against the paper's.
+"""The network of the shipped deblurring weights against the paper's.
 
 Promises: it restores 1280x720 at least 10x as fast, in turn, with the same threads and layout, as
 `idemnet restore` does in 32 bits; 256x256 takes at most 8 GMAC; it has below 5 M parameters.
@@ -21,7 +21,7 @@ ROUNDS = 3
 
 
 def main() -> None:
-    ours = Restorer.load("docs/starter_deblur", device="cpu").model
+    ours = Restorer.load("deblur", device="cpu").model
     paper = IdempotentNet(IdempotentParameters(residual_scale=0.01)).eval()
     paper.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     picture = np.random.default_rng(0).integers(0, 256, (720, 1280, 3), np.uint8)
@@ -32,7 +32,7 @@ def main() -> None:
         work()  # what tiles share is measured once
     report(
         Promise(
-            "restoring 1280x720 with docs/starter_deblur, against the paper's network: speed",
+            "restoring 1280x720 with the shipped weights, against the paper's network: speed",
             [slow / fast for slow, fast in take_turns(ROUNDS, *works)],
             at_least=10,
         ),
