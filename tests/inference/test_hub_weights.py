@@ -115,13 +115,12 @@ def test_the_page_says_how_they_are_used_and_how_they_score(hub, folder):
     files = accept(hub)
     push(folder, "--to", "owner/name")
     page, card = files["README.md"].decode(), json.loads((folder / "card.json").read_bytes())
-    score = card["scores"]["scenes"]
+    score = card["scores"]["test"]
     assert page.startswith("---\nlibrary_name: idemnet\n")
     assert "![Before and after](restored.jpg)" in page
     assert f"idemnet restore photo.jpg --task deblur --weights {ADDRESS}" in page
-    assert (
-        f"| scenes | gopro | 144 | {score['psnr_input']:.2f} dB | {score['psnr']:.2f} dB |" in page
-    )
+    numbers = f"{score['psnr_input']:.2f} dB | {score['psnr']:.2f} dB"
+    assert f"| test | gopro | {score['images']} | {numbers} |" in page
     assert card["sha256"] in page
     assert f"{card['parameters']:,} parameters" in page
     (folder / "restored.jpg").unlink()

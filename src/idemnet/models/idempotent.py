@@ -143,9 +143,6 @@ class IdempotentNet(nn.Module):
     no state, and the images of a batch are independent.
     """
 
-    restores_in_bfloat16 = True
-    """Only residuals are computed in bfloat16 and added to the image in float32: PSNR stays within
-    0.001 dB (benchmarks/bfloat16.py)."""
     checkpoint_iterations = False
     """In training, keep only images and memories between iterations and recompute the rest in the
     backward pass."""
