@@ -98,6 +98,7 @@ def test_a_picture_is_restored_with_nothing_else_at_hand(task, project):
     assert np.asarray(Image.open(project.folder / "photo_restored.jpg")).shape == size
 
 
+@pytest.mark.slow
 def test_its_page_s_command_trains_it(project):
     """Small, as everything in tests: on real pairs and scenes, with photographs of one's own."""
     place = project.folder / "conf/starter/parameters_deblur.yml"

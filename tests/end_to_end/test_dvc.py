@@ -120,6 +120,7 @@ def test_every_raised_version_recomputes_its_step_and_what_follows(repository, v
     assert "unchanged" not in done
 
 
+@pytest.mark.slow
 def test_versions_of_prepared_data(repository, tmp_path):
     repository.run("dvc", "remote", "add", "-q", "-d", "shelf", str(tmp_path / "shelf"))
     repository.run("git", "commit", "-qam", "shelf")

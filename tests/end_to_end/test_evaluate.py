@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import time
 
+import pytest
 import yaml
 
 from ..conftest import SMALL, Project
@@ -53,6 +54,7 @@ def test_what_was_evaluated_is_not_evaluated_again(copied):
     assert copied.bytes_below("data/08_reporting") == before
 
 
+@pytest.mark.slow
 def test_killed_while_evaluating_the_same_command_resumes(copied):
     expected = json.loads((copied.folder / SCORES).read_text())
     shutil.rmtree(copied.folder / "data/07_model_output")
@@ -86,6 +88,7 @@ def test_a_protocol_that_does_not_fit_is_rejected_unless_forced(copied):
     assert metrics(copied)["restored"].keys() == {"psnr", "ssim", "images"}
 
 
+@pytest.mark.slow
 def test_runs_are_compared_side_by_side(copied):
     other = yaml.safe_load(yaml.safe_dump(SMALL))
     other["deblur"]["train"]["passes"] = 1

@@ -103,6 +103,7 @@ def test_the_documented_program_runs_as_written(exported):
     assert np.abs(restored.astype(int) - wanted).max() <= 1
 
 
+@pytest.mark.slow
 def test_pt2_is_run_by_torch_alone(exported):
     own = ("--weights", WEIGHTS, "-o", "below/a.pt2")
     result = exported.run("idemnet", "export", "--format", "pt2", *own)

@@ -51,6 +51,7 @@ def test_a_new_task(project, monkeypatch):
         assert "noisy cat" in json.dumps(page.shown["samples"])
 
 
+@pytest.mark.slow
 def test_a_new_study(project):
     [run] = apply(project, "A new study")
     small = {"train": {"epochs": 1, "single_pass_epochs": 0}, "evaluate": {"detailed_images": 1}}
@@ -65,6 +66,7 @@ def test_a_new_study(project):
     assert 'id="width"' in folder.with_suffix(".html").read_text()
 
 
+@pytest.mark.slow
 def test_a_new_network(project, tmp_path, monkeypatch):
     [example] = [one for one in EXAMPLES if one.startswith("A new network")]
     [code] = re.findall(r"```python\n(.*?)```", example, re.DOTALL)

@@ -11,7 +11,7 @@ from idemnet.media.image_files import write_image
 MADE = {"dehaze": "hazy", "derain": "rainy"}
 
 
-@pytest.mark.parametrize("task", MADE)
+@pytest.mark.parametrize("task", ["dehaze", pytest.param("derain", marks=pytest.mark.slow)])
 def test_one_command_makes_everything(project, task):
     project.run("kedro", "run", f"--pipeline=prepare_{task}")
     below = project.bytes_below()
@@ -32,6 +32,7 @@ def test_one_command_makes_everything(project, task):
     assert project.bytes_below()[name] != below[name]
 
 
+@pytest.mark.slow
 def test_dehazing_is_trained_and_scored_level_by_level(project):
     project.run("kedro", "run", "--pipeline=train_dehaze")
     folder = project.folder / "data/08_reporting/dehaze/builtin"

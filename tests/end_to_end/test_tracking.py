@@ -10,6 +10,7 @@ import sys
 import time
 
 import numpy as np
+import pytest
 
 from ..conftest import SMALL, Project
 from .test_train import TRAIN, checkpoints
@@ -92,6 +93,7 @@ def test_a_training_stopped_by_ctrl_c_was_killed(project):
         assert store.execute("select status from runs").fetchall() == [("KILLED",)]
 
 
+@pytest.mark.slow
 def test_a_copied_or_moved_project_writes_nothing_to_where_it_was(trained, tmp_path):
     def files(folder) -> dict:
         found = (path for path in folder.rglob("*") if "__pycache__" not in path.parts)

@@ -106,6 +106,7 @@ def test_a_finished_training_stays_as_it_was_made(tmp_path, caplog):
     assert "done before (since then: threads 1 -> 2), nothing to do" in caplog.text
 
 
+@pytest.mark.slow
 def test_the_command_resumes_with_other_threads_and_mlflow_says_so(project):
     """At a time limit that is over before the first step, every command makes one step."""
     limit = "deblur.train.time_limit_minutes=0.0001"

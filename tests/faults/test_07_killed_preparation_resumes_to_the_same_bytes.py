@@ -195,7 +195,10 @@ def test_a_torn_journal_line_is_not_believed(tmp_path):
     assert len(read_manifest(tmp_path / "set").files) == 12
 
 
-@pytest.mark.parametrize("layer", ["01_raw", "03_primary", "05_model_input"])
+SLOW_LAYERS = [pytest.param(one, marks=pytest.mark.slow) for one in ("01_raw", "05_model_input")]
+
+
+@pytest.mark.parametrize("layer", ["03_primary", *SLOW_LAYERS])
 def test_the_same_command_ends_with_the_same_bytes(project, prepared, layer):
     run = project.start("kedro", "run", "--pipeline=prepare_deblur")
     parent = project.folder / "data" / layer / "deblur"

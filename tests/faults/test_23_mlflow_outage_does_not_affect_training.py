@@ -38,6 +38,7 @@ def logged(project: Project) -> list[tuple[str, int]]:
     return sorted(found)
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers_changes_no_byte(ready, trained, uri, monkeypatch):
     with silent() as nobody:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", nobody)

@@ -62,7 +62,7 @@ def train_and_tell(job, said: Path) -> None:
         raise
 
 
-@pytest.mark.parametrize("poison", [None, "SIGTERM"])
+@pytest.mark.parametrize("poison", [None, pytest.param("SIGTERM", marks=pytest.mark.slow)])
 def test_checkpoints(tmp_path, whole, read_only, poison):
     store, said = tmp_path / "store", tmp_path / "said"
     run_apart(launch, make_job(store, RandomPatches(poison="kill", after=4 * 4)))
@@ -90,6 +90,7 @@ class Vanishing(RandomPatches):
         return super().read(number, top, left, size)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("patience")
 def test_the_record_of_a_training(tmp_path, tables, caplog):
     """It is missed in words; training continues, and the same command adds its results."""

@@ -85,6 +85,7 @@ def see_that_it_stays_flat(samples: list[tuple[int, int, int]], count: int) -> s
     )
 
 
+@pytest.mark.slow
 def test_a_few_pictures_leave_no_file_open(tmp_path):
     with serve_app(tmp_path) as client:
         samples = [*watch_app(client, draw(tmp_path / "album", FEW))]

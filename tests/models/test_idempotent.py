@@ -274,6 +274,7 @@ def test_channels_last_gives_the_same_image():
 
 
 # The compiler itself asks the first pass's image, which is no leaf, for its gradient.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 def test_compiled_whole_gives_the_same_image_and_gradient():
     network, image = small(iterations=2), images()

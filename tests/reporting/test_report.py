@@ -242,6 +242,7 @@ def test_weights_without_a_history_or_noise_leave_those_plots_out():
     assert files["training.csv"] == b"epoch\n"
 
 
+@pytest.mark.slow
 def test_the_report_on_all_of_gopro_is_below_15_mb():
     evaluation = make_evaluation(1111, 4, dataset="gopro", iterations=6, size=(720, 1280))
     page = make_report(evaluation, make_trained(epochs=3000), [])["report.html"]

@@ -12,7 +12,7 @@ from idemnet.system.device import has_bfloat16, training_dtype
 from .tiny import make_job, trained
 
 
-@pytest.mark.parametrize("network", ["idempotent", "dmphn"])
+@pytest.mark.parametrize("network", ["unet", pytest.param("dmphn", marks=pytest.mark.slow)])
 def test_losses_in_bfloat16_stay_within_two_percent_of_float32(tmp_path, network):
     def losses(precision: str) -> list[float]:
         job = make_job(

@@ -97,7 +97,7 @@ def test_checkpoints_are_saved_by_time_too(tmp_path):
     assert make_job(tmp_path).load_checkpoint()["step"] == 5
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_at_its_time_limit_a_training_saves_and_exits_with_success(tmp_path, processes, caplog):
     settings = {"checkpoint_steps": 1000, "processes": processes}
     over = make_job(tmp_path, time_limit_minutes=1e-9, **settings)
@@ -235,6 +235,7 @@ def test_two_processes_train_as_one(tmp_path):
         assert all(math.isclose(a[k], b[k], rel_tol=0, abs_tol=1e-5) for k in a if "valid" not in k)
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_named_and_the_training_resumes_afterwards(tmp_path):
     settings = {"epochs": 4, "single_pass_epochs": 0, "processes": 2}
     dying = RandomPatches(poison="kill", after=2 * 8, rank="1")

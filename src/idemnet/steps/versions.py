@@ -16,7 +16,7 @@ CROP = 1
 TRAIN = 2
 EVALUATE = 3
 """3: SSIM in bands of 64 rows (last digits of scores), evaluations belong to one training."""
-REPORT = 4
+REPORT = 5
 """4: plain engineering English, and training parameters by their new names."""
 RESTORE = 2
 STUDY = 1
