@@ -28,7 +28,7 @@ class ReportDataset(PublishedDataset[Report]):
         publish(self._folder, data, write_files, list_files)
 
     def preview(self) -> JSONPreview:
-        """Show the figures."""
+        """Show the scores."""
         return JSONPreview((self._folder / METRICS).read_text(encoding="utf-8"))
 
 

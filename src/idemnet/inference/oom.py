@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from idemnet.errors import BadInputError
 
-SHORTAGE = re.compile(
+OUT_OF_MEMORY = re.compile(
     r"can't allocate memory|out of memory|bad_alloc|could not create a (?:primitive|memory)", re.I
 )
 """Messages of torch's allocators, the C++ library and oneDNN, which have no exception type for it;
@@ -23,8 +23,8 @@ def oom_hint(advice: str) -> Iterator[None]:
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and not SHORTAGE.search(str(error)):
+        if not isinstance(error, MemoryError) and not OUT_OF_MEMORY.search(str(error)):
             raise
         # Workers prepend their traceback, and torch appends lines of its own.
-        said = next((line for line in str(error).splitlines() if SHORTAGE.search(line)), "")
+        said = next((line for line in str(error).splitlines() if OUT_OF_MEMORY.search(line)), "")
         raise BadInputError(f"out of memory ({said or type(error).__name__}): {advice}") from error

@@ -31,7 +31,7 @@ class SceneParameters(Parameters):
     width: Annotated[int, Field(ge=32, le=3840)] = 320
     """Of a frame, in pixels."""
     photographs: str = Field("", exclude=True)  # what is in it counts, not where it is
-    """Folder of further photographs to train on, beside those that installed packages bring."""
+    """Folder of further photographs to train on, in addition to those of installed packages."""
 
 
 class ArchiveParameters(Parameters):

@@ -68,11 +68,11 @@ def tabulate(results: StudyResults) -> Recipe:
     )
 
 
-def show_all(_: StudyResults, studies: Mapping[str, StudyResults]) -> str:
+def show_all(results: StudyResults, earlier: Mapping[str, StudyResults]) -> str:
     """Put every study that was run on one page."""
     from idemnet.reporting.study import render_studies  # noqa: PLC0415
 
-    return render_studies(studies)
+    return render_studies({**earlier, results.name: results})
 
 
 def check(results: StudyResults, _: str) -> None:
@@ -124,7 +124,7 @@ def create_study(study: Study) -> Pipeline:
     steps = [
         node(run, inputs, results, name=f"run_{name}"),
         node(tabulate, results, tables, name=f"tabulate_{name}"),
-        node(show_all, [tables, "all_studies"], "studies_page", name="show_all_studies"),
+        node(show_all, [results, "all_studies"], "studies_page", name="show_all_studies"),
         node(check, [results, "studies_page"], None, name=f"check_{name}"),
     ]
     pipeline = Pipeline(

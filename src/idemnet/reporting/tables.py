@@ -101,7 +101,7 @@ def cost_table(metrics: Metrics) -> Table:
             f"seconds at {seconds.width}x{seconds.height}",
             f"{seconds.median:.3f} (95 % below {seconds.p95:.3f}; {seconds.runs} runs)",
         ),
-        ("memory beside the weights", f"{cost.peak_memory_mb:,.0f} MB"),
+        ("memory in addition to the weights", f"{cost.peak_memory_mb:,.0f} MB"),
         ("device", f"{cost.device}: {cost.device_name}"),
     ]
     return Table(("what", "a restoration"), tuple(rows), "Measured here, device synchronised")

@@ -139,7 +139,7 @@ def _scores(found: Findings) -> Topic | None:
         return None
     topic = Topic(
         "paper",
-        "Beside the paper",
+        "Compared with the paper",
         paragraphs("paper"),
         tables=(tables.scores_table(metrics, found.words),),
     )

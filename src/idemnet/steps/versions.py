@@ -25,5 +25,5 @@ STUDY_INPUTS = 1
 """Images that studies derive from the test images."""
 READY_PAIRS = 1
 """Pairs of test-only data sets."""
-TABLES = 1
+TABLES = 2
 """Tables and figures of a study."""
