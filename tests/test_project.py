@@ -7,6 +7,8 @@ import sys
 
 import pytest
 import yaml
+from dvc.dependency import ParamsDependency
+from dvc.repo import Repo
 from kedro.config import OmegaConfigLoader
 from kedro.io import DataCatalog
 from kedro.pipeline import Node
@@ -149,6 +151,18 @@ def test_dvc_tracks_versions_and_no_source_file():
         tracked |= {name.partition(".")[0] for name in names}
     assert tracked == {name for name in vars(versions) if name.isupper()} - {"RESTORE"}
     assert set(versions.SYNTHESIZE) == set(task_names())
+
+
+def test_dvc_lock_records_the_parameters_and_figures_of_this_commit():
+    named = [f"{name}@deblur" for name in STEPS]
+    with Repo(str(REPOSITORY), config={"core": {"no_scm": True}}) as repo:
+        stages = [stage for stage in repo.index.stages if stage.name in named]
+        assert len(stages) == len(STEPS)
+        inputs = [one for stage in stages for one in stage.deps]
+        parameters = [one for one in inputs if isinstance(one, ParamsDependency)]
+        [figures] = [one for stage in stages for one in stage.outs if one.metric]
+        changed = [one.status() for one in [*parameters, figures] if one.status()]
+    assert not changed, "run `dvc repro report@deblur`; commit dvc.lock and metrics.json"
 
 
 def test_a_task_is_named_as_its_file():
