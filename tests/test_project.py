@@ -7,8 +7,11 @@ import sys
 
 import pytest
 import yaml
+from dvc.dependency import ParamsDependency
+from dvc.repo import Repo
 from kedro.config import OmegaConfigLoader
 from kedro.io import DataCatalog
+from kedro.pipeline import Node
 
 from idemnet.evaluation.protocols import check_fits
 from idemnet.parameters.evaluate import EvaluateParameters
@@ -26,7 +29,7 @@ STUDIES = all_studies()
 DVC = yaml.safe_load((REPOSITORY / "dvc.yaml").read_text())
 GLOBALS = yaml.safe_load((REPOSITORY / DVC["vars"][0]).read_text())
 VERSIONS = "src/idemnet/steps/versions.py"
-STEPS = {name: stage for name, stage in DVC["stages"].items() if stage["foreach"] == "${dataset}"}
+STEPS = {name: stage["do"] for name, stage in DVC["stages"].items() if name != "study"}
 
 
 def loader(env: str) -> OmegaConfigLoader:
@@ -46,22 +49,47 @@ def test_the_pipelines_have_their_names():
     assert default.nodes == train.nodes
 
 
-def test_every_stage_is_a_step_of_a_pipeline_with_its_path_in_the_catalog():
+@pytest.mark.parametrize("task", task_names())
+def test_every_stage_is_a_step_of_a_pipeline_with_its_path_in_the_catalog(task):
+    assert list(STEPS) == ["download", "synthesize", "crop", "train", "evaluate", "report"]
     pipelines = register_pipelines()
     catalog = DataCatalog.from_config(loader("base")["catalog"])
     for name, stage in STEPS.items():
-        for task, dataset in GLOBALS["dataset"].items():
-            command = stage["do"]["cmd"].replace("${key}", task)
-            pipeline = pipelines[re.search(r"--pipeline=(\w+)", command)[1]]
-            tagged = pipeline.only_nodes_with_tags(re.search(r"--tags=(\w+)", command)[1]).nodes
-            [step] = [step for step in tagged if step.name == f"{task}.{name}"]
-            [output] = step.outputs
-            folder = catalog.get(output)._describe()["folder"]
-            for kind in ("outs", "metrics", "plots"):
-                for [[out, options]] in (made.items() for made in stage["do"].get(kind, [])):
-                    assert options["persist"]
-                    path = out.replace("${key}", task).replace("${item}", dataset)
-                    assert path == folder or (name == "report" and path.startswith(folder))
+        command = stage["cmd"].replace("${item}", task)
+        pipeline = pipelines[re.search(r"--pipeline=(\w+)", command)[1]]
+        tagged = pipeline.only_nodes_with_tags(re.search(r"--tags=(\w+)", command)[1]).nodes
+        [step] = [step for step in tagged if step.name == f"{task}.{name}"]
+        [output] = step.outputs
+        made = [one for kind in ("outs", "metrics", "plots") for one in stage.get(kind, [])]
+        assert made
+        for [[out, options]] in (one.items() for one in made):
+            assert options["persist"]
+            path, folder = filled(out, task), path_of(catalog, output)
+            assert path == folder or (name == "report" and path.startswith(f"{folder}/"))
+        watched, read = set(stage.get("deps", [])), set(step.inputs) - {f"{task}.runs"}
+        assert {filled(path, task) for path in watched} == {
+            path_of(catalog, one) for one in read if not one.startswith("params:")
+        }
+        assert parameters_of(step) <= watched_parameters(stage, task)
+
+
+def filled(text: str, task: str, env: str = "base") -> str:
+    names = {"item": task, **GLOBALS, "env": env}
+    return re.sub(r"\$\{(\w+)\}", lambda name: names[name[1]], text)
+
+
+def path_of(catalog: DataCatalog, name: str) -> str:
+    return str(catalog.get(name)._describe()["filepath"])
+
+
+def parameters_of(step: Node) -> set[str]:
+    return {one.removeprefix("params:") for one in step.inputs if one.startswith("params:")}
+
+
+def watched_parameters(stage: dict, task: str) -> set[str]:
+    """Return the groups of conf/base that a stage watches."""
+    files = [file for file in stage["params"] if next(iter(file)).startswith("conf/base/")]
+    return {filled(key, task) for file in files for keys in file.values() for key in keys}
 
 
 def test_dvc_knows_every_study_and_its_task():
@@ -72,10 +100,13 @@ def test_dvc_knows_every_study_and_its_task():
     assert stage["cmd"] == "kedro run --env=${env} --pipeline=study_${key}"
     pipelines = register_pipelines()
     catalog = DataCatalog.from_config(loader("base")["catalog"])
-    for name in STUDIES:
+    for name, study in STUDIES.items():
         assert f"study_{name}_tables" in pipelines[f"study_{name}"].all_outputs()
-        folder = catalog.get(f"study_{name}_tables")._describe()["filepath"]
+        folder = path_of(catalog, f"study_{name}_tables")
         assert stage["outs"] == [{folder.replace(name, "${key}"): {"persist": True}}]
+        for step in pipelines[f"study_{name}"].nodes:
+            own = not step.tags & set(STEPS)  # the others are stages of their own
+            assert not own or parameters_of(step) <= watched_parameters(stage, study.task)
     for env in ("base", "paper"):
         assert yaml.safe_load((REPOSITORY / f"conf/{env}/parameters_study.yml").read_text())
 
@@ -84,13 +115,14 @@ def test_dvc_knows_every_study_and_its_task():
 @pytest.mark.parametrize("env", ["base", "paper"])
 def test_every_environment_sets_what_dvc_watches(env, task):
     for stage in STEPS.values():
-        for watched in stage["do"]["params"]:
-            if VERSIONS in watched:
+        for file in stage["params"]:
+            [[path, keys]] = file.items()
+            if not path.startswith("conf/"):
                 continue
-            [[path, [key]]] = watched.items()
-            path = path.replace("${env}", env).replace("${item}", task)
-            group, name = key.replace("${item}", task).split(".")
-            assert name in yaml.safe_load((REPOSITORY / path).read_text())[group]
+            settings = yaml.safe_load((REPOSITORY / filled(path, task, env)).read_text())
+            for key in keys:
+                group, name = filled(key, task).split(".")
+                assert name in settings[group]
 
 
 @pytest.mark.parametrize(("env", "dataset"), [("base", "builtin"), ("paper", "paper")])
@@ -119,6 +151,18 @@ def test_dvc_tracks_versions_and_no_source_file():
         tracked |= {name.partition(".")[0] for name in names}
     assert tracked == {name for name in vars(versions) if name.isupper()} - {"RESTORE"}
     assert set(versions.SYNTHESIZE) == set(task_names())
+
+
+def test_dvc_lock_records_the_parameters_and_figures_of_this_commit():
+    named = [f"{name}@deblur" for name in STEPS]
+    with Repo(str(REPOSITORY), config={"core": {"no_scm": True}}) as repo:
+        stages = [stage for stage in repo.index.stages if stage.name in named]
+        assert len(stages) == len(STEPS)
+        inputs = [one for stage in stages for one in stage.deps]
+        parameters = [one for one in inputs if isinstance(one, ParamsDependency)]
+        [figures] = [one for stage in stages for one in stage.outs if one.metric]
+        changed = [one.status() for one in [*parameters, figures] if one.status()]
+    assert not changed, "run `dvc repro report@deblur`; commit dvc.lock and metrics.json"
 
 
 def test_a_task_is_named_as_its_file():

@@ -97,6 +97,16 @@ def test_a_comment_in_the_source_runs_nothing(repository):
     assert "up to date" in repository.run("dvc", "repro").stdout
 
 
+def test_other_starter_weights_train_again(repository):
+    """Their sha256 is part of a training's fingerprint (training/job.py)."""
+    card = repository.folder / "src/idemnet/starter/deblur/card.json"
+    content = json.loads(card.read_text())
+    card.write_text(json.dumps({**content, "command": "another"}))
+    assert json.loads(repository.run("dvc", "status", "--json").stdout) == {}
+    card.write_text(json.dumps({**content, "sha256": "0" * 64}))
+    assert list(json.loads(repository.run("dvc", "status", "--json").stdout)) == ["train@deblur"]
+
+
 def test_a_raised_version_recomputes_its_step_and_what_follows(repository):
     """DVC runs these stages, and their steps compute: none of them answers that it is unchanged."""
     raise_version(repository, "EVALUATE")
