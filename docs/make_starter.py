@@ -20,7 +20,15 @@ from typing import Any
 import numpy as np
 
 from idemnet import Restorer
-from idemnet.inference.weights import CARD, HISTORY, WEIGHTS, read_weights, serialise
+from idemnet.inference.network import with_tile_overlap
+from idemnet.inference.weights import (
+    CARD,
+    HISTORY,
+    WEIGHTS,
+    TrainedModel,
+    read_weights,
+    serialise,
+)
 from idemnet.steps.metrics import Metrics
 
 DOCS = Path(__file__).parent
@@ -63,7 +71,9 @@ def main(task: str, real: Path) -> None:
     continued = card["training"]["initialize_from"] == "starter"
     commit, hours = _record(card["fingerprint"])
     curve = _curve(card["training"], history, hours, _read_curve(task) if continued else [])
-    weights = serialise({name: tensor.half() for name, tensor in tensors.items()})
+    halved = {name: tensor.half() for name, tensor in tensors.items()}
+    weights = serialise(halved)
+    card = dict(with_tile_overlap(TrainedModel(halved, card, [])).card)  # of the rounded weights
     card |= {
         "sha256": hashlib.sha256(weights).hexdigest(),
         "dataset": dataset,

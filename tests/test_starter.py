@@ -16,6 +16,7 @@ from idemnet.errors import BadInputError
 from idemnet.imaging.metrics import psnr
 from idemnet.imaging.scenes import render_frames
 from idemnet.inference.find_weights import find_starter, find_weights
+from idemnet.inference.receptive_field import measure_overlap
 from idemnet.media.photographs import PHOTOGRAPHS
 from idemnet.parameters.source import SceneParameters
 
@@ -33,6 +34,13 @@ def test_they_are_small_and_say_what_they_are(task):
     card = json.loads(path.with_name("card.json").read_text())
     assert card["task"] == task
     assert {"command", "dataset", "hours", "scores", "training", "sha256"} <= card.keys()
+
+
+@pytest.mark.parametrize("task", SHIPPED)
+def test_their_cards_have_the_tile_overlap(task):
+    restorer = Restorer.load(task, device="cpu")
+    measured = measure_overlap(restorer.model, "cpu")
+    assert restorer.card["tile_overlap"] == pytest.approx(measured, abs=4)  # CPUs round differently
 
 
 def test_deblurring_is_there():

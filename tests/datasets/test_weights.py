@@ -121,3 +121,10 @@ def test_a_card_that_lies_about_the_network_builds_none(folder):
     ):
         with pytest.raises(BadInputError, match=said):
             Network.of(replace(trained, card=card)).build("cpu")
+
+
+@pytest.mark.parametrize("overlap", [-1, 1025, 10**400, 64.0, True, "64", [64]])
+def test_a_card_with_an_unusable_tile_overlap_is_rejected(folder, overlap):
+    trained = WeightsDataset(str(folder)).load()
+    with pytest.raises(BadInputError, match="tile_overlap: expected an integer from 0 to 1024"):
+        Network.of(replace(trained, card={**trained.card, "tile_overlap": overlap}))

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import inspect
 import io
 import json
 import os
@@ -17,6 +18,7 @@ import urllib.request
 
 import nbformat
 import pytest
+from kedro.framework.cli.jupyter import jupyter_notebook
 from nbclient import NotebookClient
 from PIL import Image
 
@@ -106,11 +108,32 @@ def test_kedro_registry_catalog_and_ipython(prepared, tmp_path):
     assert "size 32 ['__default__'" in prepared.run("kedro", "ipython", str(script)).stdout
 
 
-@pytest.mark.parametrize("path", sorted((REPOSITORY / "notebooks").glob("*.ipynb")), ids=str)
-def test_notebooks_run_and_are_stored_without_outputs(path, trained):
+NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_stored_with_one_small_picture_and_nothing_else(path):
     notebook = nbformat.read(path, as_version=4)
-    assert all(cell.get("outputs", []) == [] for cell in notebook.cells)
     assert all(cell.get("execution_count") is None for cell in notebook.cells)
+    [output] = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert list(output.data) == ["image/png"]
+    png = base64.b64decode(output.data["image/png"])
+    assert len(png) < 150_000
+    with Image.open(io.BytesIO(png)) as picture:
+        assert picture.width >= 800
+
+
+def test_the_readme_names_what_kedro_needs_for_notebooks():
+    """Without it, Kedro says nothing but `NoneType: None`."""
+    readme = (REPOSITORY / "README.md").read_text()
+    assert "`pip install notebook`, then `kedro jupyter notebook`" in readme
+    command = inspect.unwrap(jupyter_notebook.callback)
+    assert '_check_module_importable("notebook")' in inspect.getsource(command)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_run(path, trained):
+    notebook = nbformat.read(path, as_version=4)
     assert not any(
         re.search(r"^\s*(def|class) ", cell.source, re.MULTILINE) for cell in notebook.cells
     )

@@ -61,7 +61,7 @@ class Handler(BaseHTTPRequestHandler):
         with contextlib.suppress(OSError):  # the other side may hang up
             answer(self)
 
-    do_HEAD = do_POST = do_GET  # noqa: N815
+    do_HEAD = do_POST = do_PUT = do_GET  # noqa: N815
 
     def head(self, status: int, headers: dict[str, str]) -> None:
         self.send_response(status)

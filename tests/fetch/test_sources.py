@@ -14,6 +14,7 @@ from idemnet.errors import BadInputError
 from idemnet.fetch.sources import SourcesOnDisk
 from idemnet.media.image_files import write_image
 from idemnet.parameters.source import SourceParameters
+from idemnet.pipelines.download import _on_the_hub, download
 from idemnet.storage.manifest import read_manifest
 
 from ..media.test_frames import write_video
@@ -184,3 +185,14 @@ def test_further_photographs_count_by_what_they_are_not_by_where(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInputError, match="contains no photographs"):
         sources.further_photographs(str(tmp_path / "empty"))
+
+
+def test_licence_and_credit_are_recorded_but_decide_nothing(tmp_path):
+    folder = {"path": str(make_frames(tmp_path / "frames"))}
+    plain = download(source(kind="folder", folder=folder))
+    known = download(source(kind="folder", folder=folder, licence="CC BY 4.0", credit="Nah"))
+    assert known.fingerprint == plain.fingerprint
+    assert known.plan().about == plain.plan().about | {"licence": "CC BY 4.0", "credit": "Nah"}
+    address = {"addresses": ["elsewhere.zip", "hf://datasets/owner/name/x.zip@main"]}
+    assert _on_the_hub(source(kind="archive", archive=address)) == "owner/name"
+    assert _on_the_hub(source(kind="folder", archive=address)) == ""

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from idemnet.commands.main import main
 from idemnet.errors import BadInputError
 from idemnet.inference.import_weights import import_dmphn
+from idemnet.inference.receptive_field import measure_overlap
 from idemnet.inference.weights import read_weights
 from idemnet.models import DMPHN, build_network, load_weights
 from idemnet.models.dmphn import released_names
@@ -54,6 +55,7 @@ def test_an_imported_network_restores_as_the_released_one(tmp_path, stack, zippe
     weights, card = read_weights(tmp_path / "out" / "weights.safetensors")
     assert card["task"] == "deblur" and card["source"] == "imported from released"
     assert card["arguments"]["stack"] == stack
+    assert card["tile_overlap"] == measure_overlap(network, "cpu")
     ours = build_network(card["architecture"], card["arguments"]).eval()
     load_weights(ours, weights, "imported")
     image = torch.rand(1, 3, 20, 30)

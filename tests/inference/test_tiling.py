@@ -11,6 +11,7 @@ from torch.nn.functional import avg_pool2d
 
 from idemnet import Restorer
 from idemnet.imaging.scenes import render_frames
+from idemnet.inference import receptive_field
 from idemnet.inference.receptive_field import find_overlap, find_period, measure_receptive_field
 from idemnet.inference.restore import restore
 from idemnet.inference.tiling import FADE, SQUARE, restore_in_tiles, tile_shape, tile_starts
@@ -82,6 +83,13 @@ def test_the_overlap_is_twice_what_a_network_is_found_to_see(radius):
     reach = measure_receptive_field(spread, "cpu")
     assert radius - 1 <= reach <= radius  # the last column may be too faint to be seen
     assert find_overlap(spread, "cpu") == 2 * reach
+
+
+def test_the_overlap_on_a_card_is_not_measured_again(blurred_scene, monkeypatch):
+    restorer = Restorer.load("deblur", device="cpu", tile=256)
+    monkeypatch.setattr(receptive_field, "measure_receptive_field", None)
+    assert find_overlap(restorer.model, "cpu") == restorer.card["tile_overlap"]
+    assert restorer(blurred_scene).shape == blurred_scene.shape
 
 
 def test_tiles_of_a_network_that_sees_far_cannot_be_told_either(blurred_scene):

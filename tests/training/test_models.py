@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from idemnet.errors import BadInputError
 from idemnet.hooks.parameters import describe_faults
+from idemnet.inference.receptive_field import measure_overlap
 from idemnet.models import MODELS, build_network, load_weights
 from idemnet.parameters.network import NetworkParameters
 from idemnet.parameters.train import TrainParameters
@@ -33,6 +34,7 @@ def test_the_loop_trains_it(tmp_path, model, passes):
     assert trained.card["arguments"] == job.parameters.network_arguments
     restored = build_network(model, trained.card["arguments"])
     load_weights(restored, trained.weights, "trained")
+    assert trained.card["tile_overlap"] == measure_overlap(restored.eval(), "cpu")
 
 
 def test_every_model_is_built_with_a_group_of_its_own():

@@ -50,20 +50,25 @@ def push(name: str, repository: str) -> None:
 
     NAME is a task, a folder such as data/06_models/deblur/builtin, or mlflow:NAME@ALIAS. Uploads
     the weights, their card, a README generated from it, and a picture restored.jpg, .png or .webp
-    if there is one next to them. Log in first: `hf auth login`, or set HF_TOKEN.
+    if there is one next to them. If the project has evaluated these weights, the card gets the
+    scores, and the picture is a test image before and after. Log in first: `hf auth login`, or set
+    HF_TOKEN.
     """
+    from idemnet.commands.evaluated import add_evaluation  # noqa: PLC0415
     from idemnet.fetch.hub import upload_files  # noqa: PLC0415
     from idemnet.inference.find_weights import find_weights  # noqa: PLC0415
     from idemnet.inference.model_card import write_model_card  # noqa: PLC0415
-    from idemnet.inference.weights import CARD, WEIGHTS, read_weights  # noqa: PLC0415
+    from idemnet.inference.weights import CARD, WEIGHTS, read_weights, to_json  # noqa: PLC0415
 
     path = find_weights(name)
     packed, card = read_weights(path)
     if "task" not in card:
         raise BadInputError(f"{path}: the card does not say which task they are for")
+    sample = add_evaluation(path, card)
     pictures = [path.with_name(f"restored.{suffix}") for suffix in ("jpg", "png", "webp")]
     files = {found.name: found.read_bytes() for found in pictures if found.is_file()}
+    if sample and not files:
+        files["restored.jpg"] = sample
     page = write_model_card(card, repository, next(iter(files), None))
-    files |= {WEIGHTS: packed.content, CARD: path.with_name(CARD).read_bytes()}
-    files["README.md"] = page.encode()
+    files |= {WEIGHTS: packed.content, CARD: to_json(card), "README.md": page.encode()}
     click.echo(upload_files(repository, files, f"Weights for {card['task']}"))

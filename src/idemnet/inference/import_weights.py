@@ -11,6 +11,7 @@ from torch import Tensor
 
 import idemnet
 from idemnet.errors import BadInputError
+from idemnet.inference.network import with_tile_overlap
 from idemnet.inference.weights import CARD, HISTORY, WEIGHTS, TrainedModel, write_weights
 from idemnet.models import build_network
 from idemnet.models.cost import count_parameters
@@ -55,7 +56,7 @@ def import_dmphn(folder: Path, output: Path, *, stack: int | None = None, width:
         "fingerprint": digest.hexdigest(),
         "idemnet": idemnet.__version__,
     }
-    write_weights(output, TrainedModel(weights, card, []))
+    write_weights(output, with_tile_overlap(TrainedModel(weights, card, [])))
 
 
 def _check_replaceable(output: Path) -> None:

@@ -1,5 +1,6 @@
 """Model card on the Hugging Face Hub: usage, description and scores of weights."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,11 +17,14 @@ def write_model_card(card: Mapping[str, Any], repository: str, picture: str | No
     image = f"![Before and after]({picture})\n\n" if picture else ""
     facts = "".join(f"| {name} | {value} |\n" for name, value in _facts(card))
     scores = "".join(f"| {' | '.join(row)} |\n" for row in _scores(card))
+    # A licence of the data is not that of the weights, so `license:` is left to their owner.
+    hub = [one for one in card.get("hub", ()) if re.fullmatch(r"[\w.-]+/[\w.-]+", str(one))]
+    datasets = f"datasets: [{', '.join(hub)}]\n" if hub else ""
     return f"""---
 library_name: idemnet
 pipeline_tag: image-to-image
 tags: [image-restoration, {task}]
----
+{datasets}---
 
 # {repository.partition("/")[2]}
 
@@ -41,7 +45,7 @@ Restorer.load("hf://{repository}")("photo.jpg").save("restored.png")
 
 | pictures | protocol | number | PSNR of the input | PSNR |
 |---|---|---|---|---|
-{scores}"""
+{scores}{"".join(_repeated(card))}"""
 
 
 def _facts(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -60,10 +64,25 @@ def _facts(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, str(card[key]).replace("|", "\\|")
 
 
+def _repeated(card: Mapping[str, Any]) -> Iterator[str]:
+    """Return a sentence on each score with a repeat curve."""
+    for name, score in card.get("scores", {}).items():
+        if curve := score.get("psnr_by_pass"):
+            yield (
+                f"\nRestored again and again ({name}, {score.get('detailed_images', '?')} images, "
+                f"{score.get('chain', '?')} between passes), PSNR after each pass: "
+                f"{', '.join(f'{psnr:.2f}' for psnr in curve)} dB.\n"
+            )
+
+
 def _scores(card: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Return a row for each scalar score; the validation row says that it selected the weights."""
     scores = {
-        name: (score.get("protocol", "?"), score.get("images", "?"), score)
+        f"{name} ({score['dataset']})" if "dataset" in score else name: (
+            score.get("protocol", "?"),
+            score.get("images", "?"),
+            score,
+        )
         for name, score in card.get("scores", {}).items()
     }
     scores["validation, by which these weights were chosen"] = (

@@ -22,15 +22,23 @@ _overlaps: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
 
 
 def find_overlap(model: nn.Module, device: str) -> int:
-    """Return the tile overlap in pixels; measured once for each network.
+    """Return the tile overlap in pixels: remembered from the card, or measured once."""
+    if model not in _overlaps:
+        _overlaps[model] = measure_overlap(model, device)
+    return _overlaps[model]
+
+
+def remember_overlap(model: nn.Module, pixels: int) -> None:
+    """Use the tile overlap that was measured when the weights were written."""
+    _overlaps[model] = pixels
+
+
+def measure_overlap(model: nn.Module, device: str) -> int:
+    """Measure the tile overlap in pixels.
 
     Rounded up to whole attention cells: the effect of cutting one depends on where it is cut.
     """
-    if model not in _overlaps:
-        _overlaps[model] = 2 * _round_up(
-            measure_receptive_field(model, device), _attention_cell(model)
-        )
-    return _overlaps[model]
+    return 2 * _round_up(measure_receptive_field(model, device), _attention_cell(model))
 
 
 def find_period(model: nn.Module) -> int:

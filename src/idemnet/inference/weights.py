@@ -77,7 +77,7 @@ def pack(trained: TrainedModel) -> dict[str, bytes]:
     """Return the bytes of every file; adds the sha256 of the weights to the card."""
     weights = serialise(trained.weights)
     card = {**trained.card, "sha256": hashlib.sha256(weights).hexdigest()}
-    return {WEIGHTS: weights, CARD: _json(card), HISTORY: _json(trained.history)}
+    return {WEIGHTS: weights, CARD: to_json(card), HISTORY: to_json(trained.history)}
 
 
 def serialise(weights: Mapping[str, "Tensor"]) -> bytes:
@@ -90,7 +90,8 @@ def serialise(weights: Mapping[str, "Tensor"]) -> bytes:
     return save(tensors, metadata={"format": "pt"})
 
 
-def _json(content: Any) -> bytes:
+def to_json(content: Any) -> bytes:
+    """Return the bytes of a card or history."""
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 

@@ -19,8 +19,8 @@ class TilingParameters(Parameters):
     many; tiles too small for the overlap are enlarged. With 512, many arrays of the paper's network
     are small enough for malloc to keep (idemnet.system.resources.TILES)."""
     tile_overlap: Annotated[int, Field(ge=0, le=1024)] | None = None
-    """Overlap of neighbouring tiles in pixels. `null`: from the network's receptive field, which is
-    measured before the first tile (idemnet.inference.receptive_field)."""
+    """Overlap of neighbouring tiles in pixels. `null`: from the network's receptive field, which
+    is on the weights' card, or else measured before the first tile."""
 
     @model_validator(mode="after")
     def _check_overlap(self) -> Self:

@@ -90,6 +90,10 @@ class OneSourceParameters(Parameters):
     folder: FolderParameters = FolderParameters()
     videos: VideosParameters = VideosParameters()
     expected: StructureParameters = StructureParameters()
+    licence: str = Field("", exclude=True)
+    """Recorded with the downloaded data, and published with weights that are trained on it."""
+    credit: str = Field("", exclude=True)
+    """Whom the licence asks to name; likewise."""
 
 
 class MixedSourceParameters(OneSourceParameters):

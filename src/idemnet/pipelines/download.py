@@ -1,5 +1,6 @@
 """download: raw data from where the parameters say."""
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -43,23 +44,39 @@ def _download_one(source: SourceParameters | MixedSourceParameters, key: str) ->
     sources = SourcesOnDisk(source.archive.folder)
     match source.kind:
         case "archive":
-            return sources.archive(source)
+            recipe = sources.archive(source)
         case "folder":
-            return sources.folder(source)
+            recipe = sources.folder(source)
         case "videos":
-            return sources.videos(source)
+            recipe = sources.videos(source)
         case _:
-            return render_scenes(source.builtin, sources)
+            recipe = render_scenes(source.builtin, sources)
+    about = {"licence": source.licence, "credit": source.credit, "hub": _on_the_hub(source)}
+    return _with_about(recipe, recipe.fingerprint, **about)
+
+
+def _on_the_hub(source: SourceParameters | MixedSourceParameters) -> str:
+    """Return OWNER/NAME of an archive's data set on the Hub, or nothing."""
+    addresses = source.archive.addresses if source.kind == "archive" else ()
+    found = (re.match(r"hf://datasets/([\w.-]+/[\w.-]+)/", address) for address in addresses)
+    return next((match[1] for match in found if match), "")
 
 
 def _with_name(recipe: Recipe, name: str) -> Recipe:
     """Let the manifest say what reports call the data set."""
+    made_from = fingerprint("name", versions.FETCH, recipe.fingerprint, name)
+    return _with_about(recipe, made_from, dataset=name)
+
+
+def _with_about(recipe: Recipe, made_from: str, **about: str) -> Recipe:
+    """Let the manifest say more, if there is more."""
 
     def plan() -> Plan:
         found = recipe.plan()
-        return replace(found, about={**found.about, "dataset": name})
+        known = {key: value for key, value in about.items() if value}
+        return replace(found, about={**found.about, **known})
 
-    return Recipe(fingerprint("name", versions.FETCH, recipe.fingerprint, name), plan)
+    return Recipe(made_from, plan)
 
 
 def _check_says_where(source: SourceParameters | MixedSourceParameters, where: str) -> None:

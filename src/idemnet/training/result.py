@@ -4,6 +4,7 @@ import hashlib
 from typing import Any
 
 import idemnet
+from idemnet.inference.network import with_tile_overlap
 from idemnet.inference.weights import TrainedModel, serialise
 from idemnet.models.cost import count_parameters
 from idemnet.training.job import TrainingJob
@@ -29,4 +30,4 @@ def describe(job: TrainingJob, final: dict[str, Any]) -> TrainedModel:
         "idemnet": idemnet.__version__,
         "sha256": hashlib.sha256(serialise(best["weights"])).hexdigest(),
     }
-    return TrainedModel(best["weights"], card, final["history"])
+    return with_tile_overlap(TrainedModel(best["weights"], card, final["history"]), job.device)
