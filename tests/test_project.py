@@ -21,6 +21,7 @@ from idemnet.parameters.train import TrainParameters
 from idemnet.pipeline_registry import register_pipelines
 from idemnet.steps import versions
 from idemnet.studies import all_studies
+from idemnet.system.device import choose_device
 from idemnet.tasks import all_tasks, get_task, task_names
 
 from .conftest import REPOSITORY
@@ -224,6 +225,17 @@ def test_the_paper_environment_trains_with_the_defaults_which_are_the_paper_s():
     for_the_machine = {"workers", "mixed_precision"}
     found = TrainParameters.model_validate(settings).model_dump(exclude=for_the_machine)
     assert found == TrainParameters().model_dump(exclude=for_the_machine)
+
+
+@pytest.mark.parametrize("task", task_names())
+@pytest.mark.parametrize(("env", "device"), [("base", "cpu"), ("paper", "cuda")])
+def test_only_the_paper_environment_uses_a_gpu(env, device, task, monkeypatch):
+    """git tracks the scores of conf/base: a run on any machine must leave them as they are."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    settings = loader(env)["parameters"][task]
+    train = TrainParameters.model_validate(settings["train"])
+    evaluate = EvaluateParameters.model_validate(settings["evaluate"])
+    assert (choose_device(train.device), choose_device(evaluate.device)) == (device, device)
 
 
 def test_no_parameter_file_has_anchors_which_dvc_would_ignore():

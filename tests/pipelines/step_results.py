@@ -46,7 +46,7 @@ from idemnet.pipelines.study_inputs import one_sequence, restored_pairs, single_
 from idemnet.reporting.report import make_report
 from idemnet.reporting.study import make_study_report
 from idemnet.steps import versions
-from idemnet.steps.data import Pair, Pairs, RawData
+from idemnet.steps.data import Pair, Pairs, PatchRow, RawData
 from idemnet.steps.plan import Recipe, flatten
 from idemnet.studies import all_studies, get_study
 from idemnet.studies.parts.study import Cell
@@ -59,12 +59,14 @@ from ..media.test_frames import write_video
 from ..reporting.example_results import make_evaluation, make_trained
 from ..reporting.test_study import study
 from ..reporting.test_study import whole as whole_study
-from ..training.tiny import make_job
+from ..training.tiny import RandomPatches, make_job
 from ..training.tiny import trained as train_tiny
 
 KNOWN = Path(__file__).with_name("known_results.json")
 
 Results = dict[str, float | str]
+
+UNET = {"width": 4, "encoder_blocks": [1, 1], "middle_blocks": 1, "residual_scale": 0.5}
 
 FRAMES = np.random.default_rng(0).integers(0, 256, (15, 40, 50, 3), np.uint8)
 ARGUMENTS = {"width": 4, "iterations": 2}
@@ -99,11 +101,10 @@ PAIRS = Pairs(
 )  # fmt: skip
 
 
-def network() -> TrainedModel:
+def network(name: str = "idempotent", arguments: Mapping[str, Any] = ARGUMENTS) -> TrainedModel:
     torch.manual_seed(0)
-    card = {"task": "deblur", "architecture": "idempotent", "arguments": ARGUMENTS,
-            "sha256": "a" * 64}  # fmt: skip
-    return TrainedModel(build_network("idempotent", ARGUMENTS).state_dict(), card, [])
+    card = {"task": "deblur", "architecture": name, "arguments": arguments, "sha256": "a" * 64}
+    return TrainedModel(build_network(name, arguments).state_dict(), card, [])
 
 
 def digest(*parts: Any) -> str:
@@ -173,22 +174,28 @@ def _digest_of_sequences(raw: RawData) -> str:
     return digest(raw.layout, sorted(raw.images), parts, *frames)
 
 
-def raw_frames(folder: Path) -> RawData:
+def raw_frames(folder: Path, sequence: str = "a") -> RawData:
     for number, frame in enumerate(FRAMES):
-        write_image(folder / "set", f"train/a/{number:02d}.png", frame)
+        write_image(folder / "set", f"train/{sequence}/{number:02d}.png", frame)
     far = np.linspace(0, 65535, 40 * 50).reshape(40, 50).astype(np.uint16)
     write_image(folder / "set", "depth/train/a.png", far)
     return load_raw(folder, kind="folder", folder={"path": str(folder / "set")})
 
 
 def blur(folder: Path) -> Results:
-    raw = raw_frames(folder)
+    raw = raw_frames(folder / "centred")
+    official = raw_frames(folder / "official", "GOPR0372_07_00")
     results: Results = {}
-    for response in ("linear", "gamma"):
-        recipe = synthesize_blur(raw, BlurParameters(levels=(5, 15), response=response))
+    for name, frames, changes in (
+        ("linear", raw, {}),
+        ("gamma", raw, {"response": "gamma"}),
+        ("official", official, {"windows": "official"}),
+    ):
+        parameters = BlurParameters.model_validate({"levels": (5, 15), **changes})
+        recipe = synthesize_blur(frames, parameters)
         images = made(recipe)
         about = dict(recipe.plan().about)
-        results[response] = digest(about, list(images), *images.values())
+        results[name] = digest(about, list(images), *images.values())
     return results
 
 
@@ -220,14 +227,51 @@ def cropped(_: Path) -> Results:
     }
 
 
+@dataclass(frozen=True)
+class SeveralPatches(RandomPatches):
+    """Patches of two sources, each place with two levels of blur."""
+
+    @property
+    def rows(self) -> list[PatchRow]:
+        return [
+            PatchRow(f"{'ab'[n % 2]}/s{n // 4}", "1", (5, 7)[n // 2 % 2], 0, 0, 2 * n, 2 * n + 1)
+            for n in range(self.count)
+        ]
+
+
+TRAININGS: Mapping[str, Mapping[str, Any]] = {
+    "unet": {"model": "unet", "network": {"unet": UNET}},
+    "dmphn, two sources": {"model": "dmphn"},
+    "mtrnn, temporal": {"model": "mtrnn", "temporal_supervision": True},
+    "gated, softness, grain": {
+        "network": {"idempotent": {"width": 4, "iterations": 1, "block": "gated"}},
+        "softness": (0.5, 1.0), "grain": (5.0, 10.0),
+    },
+}  # fmt: skip
+"""Trainings of one epoch with what the first one leaves out."""
+
+
 def train(folder: Path) -> Results:
     final = train_tiny(make_job(folder, mixed_precision="off"))  # the same on every CPU
     epochs = {f"epoch {one['epoch']}": one for one in final["history"]}
+    results = {name: float(value) for name, value in flatten(epochs)}
+    results["weights"] = mean_weight(final)
+    for name, changes in TRAININGS.items():
+        settings = {"epochs": 1, "single_pass_epochs": 0, "checkpoint_steps": 100, **changes}
+        job = make_job(folder, **settings)
+        splits = {"train": SeveralPatches(), "validation": SeveralPatches(6)}
+        weights = {"a": 3, "b": 1} if "two sources" in name else {}
+        final = train_tiny(
+            replace(job, patches=replace(job.patches, splits=splits, weights=weights))
+        )
+        results |= {f"{name}: {key}": value for key, value in final["history"][-1].items()}
+        results[f"{name}: weights"] = mean_weight(final)
+    return results
+
+
+def mean_weight(final: Mapping[str, Any]) -> float:
     weights = torch.cat([one.flatten() for one in final["best"]["weights"].values()])
-    return {
-        **{name: float(value) for name, value in flatten(epochs)},
-        "weights": float(weights.abs().mean()),
-    }
+    return float(weights.abs().mean())
 
 
 def evaluate(_: Path) -> Results:
@@ -239,6 +283,9 @@ def evaluate(_: Path) -> Results:
     rows, pictures = {}, {}
     for name, one in job.make([name for name in job.names if name != COST]):
         (rows if name.startswith("image") else pictures)[name] = one
+    [(_, rows["unet"])] = EvaluationJob(
+        test, Network.of(network("unet", UNET)), parameters, "cpu"
+    ).make(["image 1"])
     results: Results = {}
     for name, value in flatten({**rows, "protocols": _protocols()}):
         values = value if isinstance(value, list) else [value]
@@ -278,10 +325,12 @@ def restore(_: Path) -> Results:
         "16 bits.png": lambda: Photo(pixels.astype(np.uint16) * 257),
     }
     how = RestoreParameters(device="cpu", tile=64, tile_overlap=8, passes=2)
-    images = made(restore_inbox(Inbox("f" * 64, "here", pictures), network(), how))
     found: Results = {}
-    for name, photo in images.items():
-        found |= quarters(name, photo.pixels / np.iinfo(photo.pixels.dtype).max * 255)
+    for prefix, weights in (("", network()), ("unet: ", network("unet", UNET))):
+        restored = made(restore_inbox(Inbox("f" * 64, "here", pictures), weights, how))
+        for name, photo in restored.items():
+            scaled = photo.pixels / np.iinfo(photo.pixels.dtype).max * 255
+            found |= quarters(prefix + name, scaled)
     return found
 
 
@@ -359,11 +408,11 @@ def current(name: str) -> int:
 
 
 def write_known(name: str, folder: Path) -> None:
-    """Write down the results of a version that was raised."""
+    """Write down a version's results; if it was not raised, only those with new names."""
     known = json.loads(KNOWN.read_text(encoding="utf-8"))
-    if name in known and known[name]["version"] == current(name):
-        sys.exit(f"raise {name} in src/idemnet/steps/versions.py first")
-    known[name] = {"version": current(name), "results": RESULTS[name](folder)}
+    before = known.get(name, {"version": None})
+    kept = before["results"] if before["version"] == current(name) else {}
+    known[name] = {"version": current(name), "results": {**RESULTS[name](folder), **kept}}
     KNOWN.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
