@@ -1,7 +1,10 @@
 """Another store gets everything of the project's own, once, whatever interrupts the copying."""
 
 import contextlib
+import errno
+import fcntl
 import itertools
+import os
 import shutil
 import subprocess
 import time
@@ -206,6 +209,16 @@ def test_one_process_pushes_at_a_time(store, uri):
     ):
         list(pushing.push(store, uri))
     assert runs(uri) == []
+
+
+def test_where_the_file_system_has_no_locks_a_push_warns_and_works(store, uri, monkeypatch, caplog):
+    def flock(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    list(pushing.push(store, uri))
+    assert "No locks available" in caplog.text
+    assert runs(uri) != []
 
 
 def test_without_another_store_nothing_is_pushed(store, tmp_path, monkeypatch):

@@ -3,7 +3,6 @@
 A file's name contains its sha256, so that one rename publishes both.
 """
 
-import fcntl
 import hashlib
 import io
 import logging
@@ -20,6 +19,7 @@ from idemnet.inference.find_weights import find_starter, find_weights
 from idemnet.inference.weights import PackedWeights, read_weights
 from idemnet.parameters.train import STARTER
 from idemnet.storage.atomic import display_path, write_atomic
+from idemnet.system.locks import LockMode
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ KEPT = 2
 class CheckpointsDataset(Folder):
     """Folder of a task's trainings, each in a subfolder named by its fingerprint."""
 
-    lock_as_input = fcntl.LOCK_EX  # checkpoints are saved through the handle
+    lock_as_input = LockMode.EXCLUSIVE  # checkpoints are saved through the handle
 
     def load(self) -> "Checkpoints":
         return Checkpoints(self._folder)

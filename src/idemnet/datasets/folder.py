@@ -1,6 +1,5 @@
 """Base classes of the datasets: one published folder per task and data set."""
 
-import fcntl
 from abc import abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -12,6 +11,7 @@ from idemnet.steps.mix import Mix, Part
 from idemnet.steps.plan import Recipe
 from idemnet.steps.publish import publish, publish_mix
 from idemnet.storage.manifest import Manifest, is_published, read_manifest
+from idemnet.system.locks import LockMode
 
 Handle = TypeVar("Handle")
 
@@ -19,7 +19,7 @@ Handle = TypeVar("Handle")
 class Folder(AbstractDataset[Any, Any]):
     """A folder dataset that cannot be saved, unless a subclass implements it."""
 
-    lock_as_input: ClassVar[int | None] = None
+    lock_as_input: ClassVar[LockMode | None] = None
     """How a run locks this folder as an input; outputs are always locked exclusively."""
 
     writes: tuple[Path, ...] = ()
@@ -62,7 +62,7 @@ class Folder(AbstractDataset[Any, Any]):
 class PublishedDataset(Folder, Generic[Handle]):
     """A folder that a step publishes atomically: saves a recipe, loads a handle."""
 
-    lock_as_input = fcntl.LOCK_SH  # read until the run ends, so it must not be replaced meanwhile
+    lock_as_input = LockMode.SHARED  # read until the run ends, so it must not be replaced meanwhile
 
     @abstractmethod
     def load(self) -> Handle: ...

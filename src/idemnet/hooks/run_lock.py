@@ -5,14 +5,12 @@ it reads. If several nodes train together in one shared folder, the first holds 
 every step; the others wait for the data and only join the training.
 """
 
-import fcntl
 import logging
 import os
 import re
 import socket
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, NoReturn
 
@@ -26,6 +24,7 @@ from kedro.pipeline.node import Node
 
 from idemnet.hooks.joining import find_training, join_training, training_parameters
 from idemnet.system.launcher import launched_place
+from idemnet.system.locks import LockMode, share_lock, try_lock
 
 logger = logging.getLogger(__name__)
 
@@ -67,8 +66,7 @@ class RunLockHooks:
     def after_dataset_saved(self, dataset_name: str) -> None:
         """Downgrade the lock of a published folder: from here on this run only reads it."""
         if dataset_name in self._files:
-            with suppress(OSError):  # no locks on this file system, which was logged
-                fcntl.flock(self._files[dataset_name], fcntl.LOCK_SH)
+            share_lock(self._files[dataset_name])
 
     @hook_impl
     def after_pipeline_run(self) -> None:
@@ -78,9 +76,7 @@ class RunLockHooks:
     def on_pipeline_error(self) -> None:
         self._release()
 
-    def _lock(self, name: str, folder: Path, mode: int) -> None:
-        from idemnet.system.locks import try_lock  # noqa: PLC0415
-
+    def _lock(self, name: str, folder: Path, mode: LockMode) -> None:
         if folder.is_relative_to(self._project):
             folder = folder.relative_to(self._project)
         path = self._project / LOCKS / f"{str(folder).strip(os.sep).replace(os.sep, '.')}.lock"
@@ -92,7 +88,7 @@ class RunLockHooks:
             owner = _owner(file)
             file.close()
             raise InUseError(f"{folder} is in use by {owner}") from None
-        if mode == fcntl.LOCK_EX:
+        if mode is LockMode.EXCLUSIVE:
             file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}: {' '.join(sys.argv)}\n")
         file.flush()
@@ -107,7 +103,7 @@ class RunLockHooks:
         """Take part in the training of the run that owns the folders, then exit."""
         deadline = time.monotonic() + 60 * training_parameters(step, catalog).rendezvous_minutes
         for name, folder, mode in _folders([step], catalog):
-            if mode == fcntl.LOCK_SH:
+            if mode is LockMode.SHARED:
                 self._wait(name, folder, deadline)
         join_training(step, catalog)
 
@@ -116,7 +112,7 @@ class RunLockHooks:
         said = False
         while True:
             try:
-                self._lock(name, folder, fcntl.LOCK_SH)
+                self._lock(name, folder, LockMode.SHARED)
             except InUseError as error:
                 if time.monotonic() > deadline:
                     raise click.ClickException(
@@ -130,7 +126,7 @@ class RunLockHooks:
                 return
 
 
-def _folders(nodes: list[Node], catalog: DataCatalog) -> list[tuple[str, Path, int]]:
+def _folders(nodes: list[Node], catalog: DataCatalog) -> list[tuple[str, Path, LockMode]]:
     """Return each dataset with its folder and lock mode, in locking order.
 
     All runs use the same order, so of two equal runs one gets the first lock and then all others.
@@ -143,11 +139,13 @@ def _folders(nodes: list[Node], catalog: DataCatalog) -> list[tuple[str, Path, i
     for name in outputs | inputs:
         dataset = catalog.get(name)
         if isinstance(dataset, Folder):
-            mode = fcntl.LOCK_EX if name in outputs else dataset.lock_as_input
+            mode = LockMode.EXCLUSIVE if name in outputs else dataset.lock_as_input
             if mode is not None:
                 found.append((name, dataset.folder, mode))
             if name in outputs:
-                found += [(f"{name} {place}", place, fcntl.LOCK_EX) for place in dataset.writes]
+                found += [
+                    (f"{name} {place}", place, LockMode.EXCLUSIVE) for place in dataset.writes
+                ]
     return sorted(found, key=lambda one: one[1])
 
 

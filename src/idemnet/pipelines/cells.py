@@ -22,7 +22,6 @@ from idemnet.steps.plan import fingerprint, flatten
 from idemnet.steps.services import CheckpointStore, EvaluationStore, Tracker
 from idemnet.steps.study import Outcome
 from idemnet.studies.parts.study import Cell, Study
-from idemnet.training.concurrent import train_concurrently
 from idemnet.training.job import TrainingJob
 
 logger = logging.getLogger(__name__)
@@ -81,6 +80,8 @@ class StudyRun:
 
     def run(self) -> list[Outcome]:
         """Run every trial; one that fails does not stop the others."""
+        from idemnet.training.concurrent import train_concurrently  # noqa: PLC0415  # Unix only
+
         with self.recorder.run(self.fingerprint) as journal:
             settings = self.parameters.model_dump(exclude={"cells", "studies"})
             journal.start(f"study-{self.study.name}", settings, {"study": self.study.name})

@@ -5,8 +5,11 @@ import os
 import signal
 import threading
 
+KILL: signal.Signals = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""Windows has only SIGTERM, which ends a process there just as well."""
 
-def exit_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
+
+def exit_with_parent(by: signal.Signals = KILL) -> None:
     """Send this process a signal when its parent is gone.
 
     The OS parent of a forkserver's children is the forkserver, which lives as long as they do, so

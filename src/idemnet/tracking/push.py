@@ -5,18 +5,22 @@ ID, MLflow ignores a metric with the same step, time and value, and files overwr
 """
 
 import hashlib
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from idemnet.errors import BadInputError
-from idemnet.system.locks import try_lock
 from idemnet.tracking.query import PREFIX
 from idemnet.tracking.registry import CHAMPION, add_version, promote
 from idemnet.tracking.store import connect, find_or_create_experiment, log_all
 from idemnet.tracking.uri import SQLITE, explain, local_path, sqlite_path, sqlite_uri
+
+logger = logging.getLogger(__name__)
 
 ORIGIN = "idemnet.run"
 """Tag of a copy: the original's run ID."""
@@ -68,12 +72,17 @@ def push(store: Path, uri: str) -> Iterator[tuple[str, str, bool]]:
 @contextmanager
 def _push_lock(store: Path) -> Iterator[None]:
     """Lock the store: two pushes could both create a run's copy."""
-    with (store.parent / f".{store.name}.push").open("a") as lock:
-        try:
-            try_lock(lock)
-        except BlockingIOError:
-            raise BadInputError(f"{store}: another process is pushing it") from None
+    lock = FileLock(store.parent / f".{store.name}.push")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise BadInputError(f"{store}: another process is pushing it") from None
+    except OSError as error:  # a file system without locks
+        logger.warning("%s: cannot be locked (%s); push from one process only", store, error)
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def _copy(local: Any, target: Any, run: Any, place: str, copies: dict[str, str]) -> bool:

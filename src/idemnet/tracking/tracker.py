@@ -115,19 +115,24 @@ def _parse(parameter: str) -> Any:
         return parameter
 
 
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without a name, as in some containers
+        return str(os.getuid())
+
+
 def describe_environment(root: Path) -> dict[str, str]:
     """Return tags of the code, machine and command."""
     tags = {
         "host": socket.gethostname(),
-        "mlflow.user": str(os.getuid()),
+        "mlflow.user": _user(),
         "mlflow.source.name": without_secrets(shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])),
         "mlflow.source.type": "LOCAL",
         "version.python": platform.python_version(),
         "version.idemnet": __version__,
         "version.torch": metadata.version("torch"),
     }
-    with suppress(KeyError, OSError):  # a user without a name, as in some containers
-        tags["mlflow.user"] = getpass.getuser()
     with suppress(OSError, subprocess.SubprocessError):  # no git, no repository
         result = subprocess.run(  # noqa: S603
             ["git", "-C", str(root), "status", "--porcelain=v2", "--branch"],  # noqa: S607
