@@ -50,6 +50,11 @@ class Cells:
         return list(dict.fromkeys(map(name_of, self.results.outcomes)))
 
     @cached_property
+    def run(self) -> set[str]:
+        """Return the cells that were part of this run, failed ones too."""
+        return {outcome.cell for outcome in self.results.outcomes}
+
+    @cached_property
     def labels(self) -> dict[str, str]:
         return {
             name_of(outcome): f"{outcome.label}: {outcome.sequence}"
@@ -150,6 +155,10 @@ def parameters(metrics: Metrics) -> float:
 
 def macs(metrics: Metrics) -> float:
     return metrics.cost.macs["1280x720"] / 1e9
+
+
+def macs_256(metrics: Metrics) -> float:
+    return metrics.cost.macs["256x256"] / 1e9
 
 
 def seconds(metrics: Metrics) -> float:
