@@ -57,7 +57,9 @@ def test_every_study_has_its_files_and_a_place_on_the_page(name):
     assert len({len(row) for row in rows}) == 1
     page = render_studies({name: whole(name)})
     assert f'id="{name}"' in page
-    assert ("Two different measurements" in page) == (name not in ("thermal", "longer", "peers"))
+    assert ("Two different measurements" in page) == (
+        name not in ("thermal", "longer", "peers", "budget", "weighting")
+    )
 
 
 def test_figures_over_seeds_are_mean_and_standard_deviation():
@@ -141,6 +143,22 @@ def test_updates_and_hours_of_every_training_are_shown_and_shared_ones_added_onc
     assert "| idempotent, without | 1,000 | 0.75 ± 0.35 |" in page
     assert "3 trainings: 3,000 updates and 2.0 hours in all" in page
     assert "3 trainings: 3,000 updates and 2.0 hours" in render_studies({"thermal": results})
+
+
+def test_gain_is_shown_against_updates_with_and_without_the_constraint():
+    lengths = {"short": 100, "idempotent": 1000, "long": 10000}
+    cells = [
+        replace(outcome(name + suffix, gain=gain), updates=updates)
+        for gain, (name, updates) in enumerate(lengths.items())
+        for suffix in ("_without", "")
+    ]
+    [table] = tables_of(study("budget", *cells))
+    assert [row[0] for row in table.rows] == ["100", "1,000", "10,000"]
+    figure = make_study_report(study("budget", *cells))["figure.svg"]
+    for label in (b"without the constraint", b"with the constraint"):
+        assert label in figure
+    [absent, *_] = tables_of(study("budget", *cells[2:4]))
+    assert len(absent.rows) == 1
 
 
 def test_results_of_older_versions_have_no_updates_and_hours():

@@ -81,6 +81,11 @@ class Cells:
             if name_of(outcome) == cell and outcome.metrics is not None
         }
 
+    def updates(self, cell: str) -> int | None:
+        """Return the length of a cell's training, if it is known."""
+        found = (one.updates for one in self.results.outcomes if name_of(one) == cell)
+        return next((updates for updates in found if updates), None)
+
     def numbers(self, cell: str, measure: Measure, digits: int = 2) -> Numbers | str:
         """Return a cell's numbers, or a note that it failed."""
         found = self.metrics(cell)
