@@ -18,9 +18,28 @@ def test_the_readme_s_results_are_those_that_were_kept():
 
 
 def test_kept_results_say_which_command_and_commit_made_them():
-    pages = list((REPOSITORY / "docs/results").glob("*/table.md"))
+    pages = list((REPOSITORY / "docs/results").glob("*/*/table.md"))
     assert pages
     for page in pages:
         last = page.read_text().strip().splitlines()[-1]
-        assert last.startswith(f"Made by `kedro run --pipeline=study_{page.parent.name}")
+        dataset, study = page.parent.parts[-2:]
+        command = make_results.command_for(dataset, study, 1).partition(" --params")[0]
+        assert last.startswith(f"Made by `{command}")
         assert "at commit" in last
+
+
+def test_commands_name_the_environment_of_their_data_set():
+    commands = [make_results.command_for(one, "noise", 3) for one in ("gopro_third", "builtin")]
+    assert commands == [
+        "kedro run --env=gopro_third --pipeline=study_noise --params=study.seeds=3",
+        "kedro run --pipeline=study_noise --params=study.seeds=3",
+    ]
+
+
+def test_real_data_comes_before_rendered_scenes(tmp_path):
+    kept = REPOSITORY / "docs/results/builtin"
+    for dataset in ("builtin", "gopro_third"):
+        (tmp_path / dataset).symlink_to(kept)
+    text = make_results.results_in(tmp_path)
+    assert text.index("Real blur") < text.index("Rendered scenes")
+    assert "docs/results/gopro_third/noise/table.md" in text

@@ -57,7 +57,7 @@ def test_a_new_study(project):
     small = {"train": {"epochs": 1, "single_pass_epochs": 0}, "evaluate": {"detailed_images": 1}}
     project.set_parameters({**SMALL, "study": small})
     project.run(*run)
-    folder = project.folder / "data/08_reporting/studies"
+    folder = project.folder / "data/08_reporting/studies/builtin"
     table = (folder / "width/table.md").read_text()
     assert table.startswith("# Half the width (not in the paper)\n")
     assert re.search(r"^\| idempotent, half the width \| \d+\.\d\d \|", table, re.MULTILINE)

@@ -1,7 +1,10 @@
 """The first three steps, run as a user would."""
 
+import csv
 import json
 import time
+
+import numpy as np
 
 from ..media.test_frames import write_video
 
@@ -58,7 +61,6 @@ def test_data_sets_live_side_by_side(project):
     """conf/paper, with a tiny GOPRO_Large in a local zip, beside the built-in set."""
     import zipfile
 
-    import numpy as np
     import yaml
 
     from idemnet.media.image_files import encode_png
@@ -90,6 +92,33 @@ def test_data_sets_live_side_by_side(project):
         ("GOPR0003_11_00", 11), ("GOPR0001_07_00", 7), ("GOPR0002_11_00", 11),
     ]  # fmt: skip
     assert "03_primary/deblur/paper/train/GOPR0001_07_00/blur/000001.png" not in after
+
+
+def test_the_third_of_gopro_holds_out_the_named_sequences(project):
+    """conf/gopro_third, with one small pair in each sequence of a stand-in."""
+    from idemnet.media.image_files import write_image
+
+    held_out = ["GOPR0374_11_03", "GOPR0380_11_00", "GOPR0868_11_01"]
+    sequences = [f"train/{name}" for name in ("GOPR0372_07_00", *held_out)]
+    noise = np.random.default_rng(0).integers(0, 256, (256, 256, 3), np.uint8)
+    for sequence in (*sequences, "test/GOPR0384_11_00"):
+        for role in ("blur", "sharp"):
+            write_image(project.folder.parent / "gopro_third", f"{sequence}/{role}/1.png", noise)
+    expected = {"train_sequences": 4, "test_sequences": 1, "train_images": 4, "test_images": 1,
+                "height": 256, "width": 256}  # fmt: skip
+    params = ",".join(f"deblur.source.expected.{name}={value}" for name, value in expected.items())
+    prepare = ("kedro", "run", "--env=gopro_third", "--pipeline=prepare_deblur")
+    project.run(*prepare, f"--params={params}")
+    place = project.folder / "data/05_model_input/deblur/gopro_third"
+    validation, train = (
+        {
+            row["sequence"]
+            for row in csv.DictReader((place / split / "index.csv").read_text().splitlines())
+        }
+        for split in ("validation", "train")
+    )
+    assert validation == set(held_out)
+    assert train == {"GOPR0372_07_00"}
 
 
 def test_own_videos_become_a_data_set_of_their_own(project):

@@ -51,7 +51,7 @@ def failed(studied):
 
 
 def folder(project: Project, name: str):
-    return project.folder / "data/08_reporting/studies" / name
+    return project.folder / "data/08_reporting/studies/builtin" / name
 
 
 def outcomes(project: Project, name: str) -> list[dict]:
@@ -75,6 +75,7 @@ def test_every_cell_is_measured_with_every_seed(studied):
     assert [one["train.seed"] for one in settings] == [0, 0, 1, 1]
     psnr = [one["metrics"]["restored"]["psnr"] for one in outcomes(studied, "noise")]
     assert len(set(psnr)) == 4
+    assert {one["updates"] for one in outcomes(studied, "noise")} == {4}
 
 
 def test_its_files(studied):
@@ -106,7 +107,7 @@ def test_cells_of_other_studies_are_not_trained_again(failed):
 
 
 def test_one_page_shows_every_study_that_was_run(studied, failed):
-    page = (studied.folder / "data/08_reporting/studies.html").read_text()
+    page = (studied.folder / "data/08_reporting/studies/builtin.html").read_text()
     assert 'id="levels"' in page
     assert 'id="noise"' in page
     assert 'id="ablation"' not in page

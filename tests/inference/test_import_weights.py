@@ -1,19 +1,29 @@
 """Released DMPHN weights come in whole or not at all, and never as code."""
 
 import json
+import re
+import shlex
+import sys
 
+import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
 
+from idemnet import Restorer
 from idemnet.commands.main import main
 from idemnet.errors import BadInputError
+from idemnet.inference.find_weights import find_starter
 from idemnet.inference.import_weights import import_dmphn
 from idemnet.inference.receptive_field import measure_overlap
 from idemnet.inference.weights import read_weights
 from idemnet.models import DMPHN, build_network, load_weights
+from idemnet.models.cost import count_macs
 from idemnet.models.dmphn import released_names
 from idemnet.parameters.network import DMPHNParameters
+from idemnet.studies.parts.published import PUBLISHED
+
+from ..conftest import REPOSITORY
 
 WIDTH = 2
 
@@ -140,3 +150,93 @@ def test_the_command_says_what_is_wrong_in_one_sentence(released):
         result.output
     )
     assert len(result.output.splitlines()) == 1
+
+
+PAGE = (REPOSITORY / "docs/peers.md").read_text()
+PEER = """
+from torch import nn
+
+
+class MPRNet(nn.Module):
+    def __init__(self, n_feat):
+        super().__init__()
+        self.body = nn.Conv2d(3, 3 * n_feat, 3, padding=1)
+
+    def forward(self, image):
+        assert image.shape[-2] % 8 == image.shape[-1] % 8 == 0
+        return [self.body(image)[:, :3], image]
+"""
+
+
+@pytest.fixture
+def peers(tmp_path, monkeypatch):
+    """The adapter of docs/peers.md, beside a peer that needs it; returns its network."""
+    [adapter] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "MPRNet.py").write_text(PEER)
+    (tmp_path / "peers.py").write_text(adapter)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield build_network("peers:Adapted", {"n_feat": 8}).eval()
+    for name in ("MPRNet", "peers"):
+        sys.modules.pop(name, None)
+
+
+WRAPPED = {
+    "plain": lambda state: state,
+    "params": lambda state: {"params": state},
+    "state_dict": lambda state: {"epoch": 3, "state_dict": state, "optimizer": {"lr": 0.1}},
+    "DataParallel": lambda state: {"state_dict": {f"module.{key}": state[key] for key in state}},
+}
+
+
+@pytest.mark.parametrize("wrap", WRAPPED.values(), ids=WRAPPED)
+def test_a_peer_restores_as_released_by_the_documented_commands(tmp_path, monkeypatch, peers, wrap):
+    monkeypatch.chdir(tmp_path)
+    torch.save(wrap(peers.state_dict()), "FILE.pth")
+    [command, _] = re.findall(r"^idemnet (.*(?:FILE|peers).*)$", PAGE, re.MULTILINE)
+    result = CliRunner().invoke(main, shlex.split(command))
+    assert result.exit_code == 0, result.output
+    place = tmp_path / "data/06_models/imported/mprnet"
+    card = json.loads((place / "card.json").read_text())
+    assert (card["architecture"], card["arguments"]) == ("peers:Adapted", {"n_feat": 8})
+    with pytest.raises(BadInputError, match="if you trust its code, use --network peers:Adapted"):
+        Restorer.load(place)
+    restore = Restorer.load(place, network="peers:Adapted", device="cpu")
+    image = np.random.default_rng(0).integers(0, 256, (13, 21, 3), np.uint8)
+    with torch.no_grad():
+        expected = peers(torch.from_numpy(image).permute(2, 0, 1)[None] / 255)[0]
+    expected = (255 * expected.permute(1, 2, 0)).round().clamp(0, 255).byte().numpy()
+    assert (restore(image) == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["peers:Adapted", "--arguments", '{"n_feat": 4}'], "body.weight is (24, 3, 3, 3) instead"),
+        (["peers:Adapted", "--arguments", "n_feat"], "--arguments must be a JSON object"),
+        (["peers:Nothing"], "has no attribute 'Nothing'"),
+        (["os:system"], "is not a torch.nn.Module"),
+        (["nafnet"], "neither dmphn nor PACKAGE.MODULE:CLASS"),
+        (["peers:Adapted", "--stack", "4"], "--stack is for dmphn"),
+    ],
+)
+def test_what_cannot_be_imported_is_said_and_nothing_is_written(tmp_path, peers, options, said):
+    torch.save(peers.state_dict(), tmp_path / "FILE.pth")
+    model, *more = options
+    out = tmp_path / "out"
+    command = ["weights", "import", model, str(tmp_path / "FILE.pth"), "--to", str(out), *more]
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 2
+    assert said in result.output
+    assert not out.exists()
+
+
+def test_published_and_counted_numbers_of_the_page_are_those_of_the_studies():
+    for name, parameters, macs, _, psnr in PUBLISHED.rows[:-1]:
+        assert f"| {name} | {parameters} | {macs} | {psnr} |".replace("|  |", "| |") in PAGE
+    card = json.loads(find_starter("deblur").with_name("card.json").read_text())
+    network = build_network(card["architecture"], card["arguments"])
+    row = f"{card['parameters']:,} | {count_macs(network, 256, 256) / 1e9:.1f} | "
+    test = card["scores"]["test"]
+    assert test["images"] == 186, "docs/peers.md: measured here"
+    assert f"{row}{test['psnr']:.2f} |" in PAGE
+    assert f"| blurred | | | {test['psnr_input']:.2f} |" in PAGE

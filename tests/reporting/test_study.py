@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -56,7 +57,9 @@ def test_every_study_has_its_files_and_a_place_on_the_page(name):
     assert len({len(row) for row in rows}) == 1
     page = render_studies({name: whole(name)})
     assert f'id="{name}"' in page
-    assert ("Two different measurements" in page) == (name not in ("thermal", "longer"))
+    assert ("Two different measurements" in page) == (
+        name not in ("thermal", "longer", "peers", "budget", "weighting")
+    )
 
 
 def test_figures_over_seeds_are_mean_and_standard_deviation():
@@ -109,6 +112,64 @@ def test_what_was_not_measured_is_not_judged():
     assert b"| idempotent, with the constraint | failed |" in files["table.md"]
     assert b"OSError: full" in files["table.md"]
     assert b"failed" in files["table.csv"]
+
+
+def test_cells_that_were_not_part_of_a_run_are_absent_without_an_error():
+    """As in results from before the study had them."""
+    cells = [cell.name for cell in STUDIES["constraint"].cells if not cell.name.startswith("unet")]
+    results = study("constraint", *(outcome(name) for name in cells))
+    files = make_study_report(results)
+    page, table = files["table.md"].decode(), files["table.csv"].decode()
+    assert len(table.splitlines()) == 1 + len(cells)
+    assert "U-shape" not in files["claims.csv"].decode()
+    [absent] = [line for line in page.splitlines() if "U-shape" in line]
+    assert absent.startswith("Not part of this run: gated U-shape, without; gated U-shape, with")
+    assert "failed" not in page and "not measured" not in page
+    assert "Not part of this run" in render_studies({"constraint": results})
+    assert "Not part of this run" not in make_study_report(whole("constraint"))["table.md"].decode()
+
+
+def test_updates_and_hours_of_every_training_are_shown_and_shared_ones_added_once():
+    grey, plain = outcome("idempotent_grey"), outcome("idempotent")
+    alone = replace(outcome("idempotent_without"), settings={"train.passes": 1})
+    again = replace(outcome("idempotent_without", 1), settings={"train.passes": 1, "seed": 1})
+    hours = {"updates": 1000, "hours": 0.5}
+    results = study("thermal", *(replace(one, **hours) for one in (grey, plain, alone)),
+                    replace(again, updates=1000, hours=1.0))  # fmt: skip
+    files = make_study_report(results)
+    rows = list(csv.DictReader(io.StringIO(files["trainings.csv"].decode())))
+    assert [row["hours"] for row in rows] == ["0.5", "0.5", "0.75"]
+    page = files["table.md"].decode()
+    assert "| idempotent, without | 1,000 | 0.75 ± 0.35 |" in page
+    assert "3 trainings: 3,000 updates and 2.0 hours in all" in page
+    assert "3 trainings: 3,000 updates and 2.0 hours" in render_studies({"thermal": results})
+
+
+def test_gain_is_shown_against_updates_with_and_without_the_constraint():
+    lengths = {"short": 100, "idempotent": 1000, "long": 10000}
+    cells = [
+        replace(outcome(name + suffix, gain=gain), updates=updates)
+        for gain, (name, updates) in enumerate(lengths.items())
+        for suffix in ("_without", "")
+    ]
+    [table] = tables_of(study("budget", *cells))
+    assert [row[0] for row in table.rows] == ["100", "1,000", "10,000"]
+    figure = make_study_report(study("budget", *cells))["figure.svg"]
+    for label in (b"without the constraint", b"with the constraint"):
+        assert label in figure
+    [absent, *_] = tables_of(study("budget", *cells[2:4]))
+    assert len(absent.rows) == 1
+
+
+def test_results_of_older_versions_have_no_updates_and_hours():
+    files = make_study_report(whole("thermal"))
+    assert "trainings.csv" not in files
+    assert b"hours" not in files["table.md"]
+
+
+def test_a_part_of_gopro_is_called_one():
+    files = make_study_report(study("noise", outcome("idempotent", dataset="gopro_third")))
+    assert b"Measured on a third of GoPro, 2 test images of 1,111, protocol" in files["table.md"]
 
 
 def test_a_study_of_which_everything_failed_still_says_so():

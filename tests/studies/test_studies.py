@@ -6,9 +6,14 @@ import sys
 import pytest
 import yaml
 
+from idemnet.models import build_network
+from idemnet.models.cost import count_macs, count_parameters
 from idemnet.parameters.study import StudyParameters, merge
 from idemnet.parameters.train import TrainParameters
+from idemnet.steps.study import StudyResults
 from idemnet.studies import ablation, all_studies
+from idemnet.studies.parts.published import COUNTED, PUBLISHED
+from idemnet.studies.parts.results import Cells
 
 from ..conftest import REPOSITORY
 
@@ -26,7 +31,8 @@ def test_a_study_is_named_as_its_file():
 def test_studies_come_in_the_order_of_the_paper_s_tables():
     assert list(STUDIES) == [
         "gopro", "realblur", "levels", "ablation", "constraint", "longer", "repeat", "iterations",
-        "noise", "dehaze", "derain", "thermal", "speed",
+        "noise", "dehaze", "derain", "thermal", "speed", "budget", "peers",
+        "weighting",
     ]  # fmt: skip
 
 
@@ -94,3 +100,21 @@ def test_changes_are_laid_over_settings_group_by_group():
     settings = {"a": 1, "b": {"c": 2, "d": 3}}
     assert merge(settings, {"b": {"d": 4}, "e": 5}) == {"a": 1, "b": {"c": 2, "d": 4}, "e": 5}
     assert settings == {"a": 1, "b": {"c": 2, "d": 3}}
+
+
+def test_costs_at_full_size_are_those_of_the_networks():
+    networks = [("idempotent", {}), ("dmphn", {}), ("dmphn", {"stack": 4}), ("mtrnn", {}),
+                ("unet", {})]  # fmt: skip
+    sizes = ((256, 256), (720, 1280), (1200, 1920))
+    for (name, arguments), row in zip(networks, COUNTED.rows, strict=True):
+        network = build_network(name, arguments)
+        counted = [f"{count_macs(network, *size) / 1e9:,.1f}" for size in sizes]
+        assert row[1:] == (f"{count_parameters(network):,}", *counted)
+
+
+def test_published_numbers_are_never_in_a_table_of_measured_ones():
+    assert all(head.startswith("published") for head in PUBLISHED.head)
+    for name in ("speed", "peers"):
+        measured, *others = STUDIES[name].tables(Cells(StudyResults(name, "deblur", "x", ())))
+        assert not any(head.startswith("published") for head in measured.head)
+        assert others[-1] is PUBLISHED

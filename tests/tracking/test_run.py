@@ -91,6 +91,17 @@ def test_a_resumed_run_starts_once_and_repeats_nothing(database, uri):
     assert (decode_image(picture.read_bytes(), picture.name) == IMAGE).all()
 
 
+def test_hours_of_a_training_leave_out_its_pauses(database):
+    tracker = Tracker(database, "deblur", "scenes")
+    assert tracker.hours("0" * 64) is None
+    for speeds in ({10: 2.0, 20: 4.0}, {30: 1.0}):  # samples per second; between them hours
+        with tracker.run("0" * 64) as run:
+            run.start("first", {"train": {"batch_size": 4}}, {})
+            for step, speed in speeds.items():
+                run.log(step, {"step/samples_per_second": speed})
+    assert tracker.hours("0" * 64) == pytest.approx((20 + 10 + 40) / 3600)
+
+
 def test_half_an_image_is_made_whole(database, uri):
     with recorded(database) as run:
         run.image(3, "restored", IMAGE)

@@ -1,6 +1,8 @@
 """`idemnet weights`."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,33 +15,56 @@ def weights() -> None:
 
 
 @weights.command(name="import")
-@click.argument("model", type=click.Choice(["dmphn"]))
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("model", metavar="dmphn|PACKAGE.MODULE:CLASS")
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "-o",
     "--output",
+    "--to",
     type=click.Path(file_okay=False, path_type=Path),
-    default="data/06_models/imported/dmphn",
-    show_default=True,
-    help="Output folder; existing weights are replaced.",
+    help="Output folder; existing weights are replaced.  [default: data/06_models/imported/NAME]",
 )
 @click.option(
     "--stack",
     type=click.IntRange(min=1),
-    help="Number of stacks to read.  [default: all that have files]",
+    help="dmphn: number of stacks to read.  [default: all that have files]",
 )
-def import_(model: str, folder: Path, output: Path, stack: int | None) -> None:
+@click.option("--arguments", metavar="JSON", help="Arguments of the class, '{\"width\": 32}'.")
+def import_(
+    model: str, path: Path, output: Path | None, stack: int | None, arguments: str | None
+) -> None:
     """Import weights released by the authors of another network.
 
-    FOLDER holds the files as their authors publish them; for dmphn encoder_lv1.pkl to
-    decoder_lv4.pkl, or encoder_s1_lv1.pkl and so on for stacks. They are read as tensors, never as
-    code. The result is used like weights trained here: `idemnet restore --weights`, a
-    training's initialize_from, a study's weights.
+    For dmphn, PATH is the folder with the files as their authors publish them: encoder_lv1.pkl to
+    decoder_lv4.pkl, or encoder_s1_lv1.pkl and so on for stacks. For another network, name its
+    class, whose code is run, and the released .pth file (docs/peers.md). Files are read as tensors,
+    never as code. The result is used like weights trained here: `idemnet restore --weights`,
+    a training's initialize_from, a study's weights.
     """
-    from idemnet.inference.import_weights import import_dmphn  # noqa: PLC0415
+    from idemnet.inference.import_weights import import_dmphn, import_network  # noqa: PLC0415
 
-    import_dmphn(folder, output, stack=stack)
+    own = ":" in model
+    if not own and model != "dmphn":
+        raise click.UsageError(f"'{model}' is neither dmphn nor PACKAGE.MODULE:CLASS")
+    if (stack and own) or (arguments and not own):
+        raise click.UsageError("--stack is for dmphn, --arguments for other networks")
+    name = model.partition(":")[2].lower() if own else model
+    output = output or Path("data/06_models/imported", name)
+    if own:
+        import_network(model, path, output, _parse_arguments(arguments or "{}"))
+    else:
+        import_dmphn(path, output, stack=stack)
     click.echo(f"{output / 'weights.safetensors'}: {model}, with its card")
+
+
+def _parse_arguments(text: str) -> dict[str, Any]:
+    try:
+        arguments = json.loads(text)
+    except ValueError:
+        arguments = None
+    if not isinstance(arguments, dict):
+        raise click.UsageError("--arguments must be a JSON object, such as '{\"width\": 32}'")
+    return arguments
 
 
 @weights.command

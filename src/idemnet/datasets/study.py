@@ -1,4 +1,4 @@
-"""08_reporting/studies: results, tables and figures of studies, and a page with all of them."""
+"""08_reporting/studies: results, tables and figures of studies, and a page for each data set."""
 
 from collections.abc import Mapping
 from pathlib import Path

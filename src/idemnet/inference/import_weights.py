@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 import idemnet
 from idemnet.errors import BadInputError
 from idemnet.inference.network import with_tile_overlap
 from idemnet.inference.weights import CARD, HISTORY, WEIGHTS, TrainedModel, write_weights
-from idemnet.models import build_network
+from idemnet.models import build_network, check_weights
 from idemnet.models.cost import count_parameters
 from idemnet.models.dmphn import released_names
 from idemnet.parameters.network import DMPHNParameters
@@ -44,19 +44,63 @@ def import_dmphn(folder: Path, output: Path, *, stack: int | None = None, width:
         data = _read(folder / file)
         digest.update(data)
         weights |= _rename(_load(data, folder / file), names, shapes, folder / file)
-    card = {
+    arguments = DMPHNParameters(**arguments).model_dump()
+    card = _describe("dmphn", arguments, model, folder, digest.hexdigest())
+    write_weights(output, with_tile_overlap(TrainedModel(weights, card, [])))
+
+
+def import_network(
+    model: str, file: Path, output: Path, arguments: Mapping[str, Any] | None = None
+) -> None:
+    """Convert a released state dict to weights.safetensors and a card.
+
+    Args:
+        model: The network, `package.module:Class`, whose code is imported.
+        file: The released file: a state dict, or a dict that holds one as `params` or `state_dict`.
+            A prefix `module.` of all names is removed.
+        output: Folder to write; must not exist, or contain only weights to replace.
+        arguments: Arguments of the class.
+
+    Raises:
+        BadInputError: If the class cannot be built, the file is not a state dict or does not fit
+            it, or the output contains anything else.
+    """
+    _check_replaceable(output)
+    network = build_network(model, arguments or {})
+    data = _read(file)
+    state = _unwrap(_load(data, file))
+    weights = {name: _to_float(name, tensor, file) for name, tensor in state.items()}
+    check_weights(network, weights, display_path(file))
+    card = _describe(model, dict(arguments or {}), network, file, hashlib.sha256(data).hexdigest())
+    write_weights(output, with_tile_overlap(TrainedModel(weights, card, [])))
+
+
+def _unwrap(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the state dict inside a checkpoint, without the prefix of DataParallel."""
+    for name in ("params", "state_dict"):
+        if isinstance(state.get(name), Mapping):
+            state = state[name]
+    if all(name.startswith("module.") for name in state):
+        state = {name.removeprefix("module."): value for name, value in state.items()}
+    return state
+
+
+def _describe(
+    architecture: str, arguments: dict[str, Any], model: nn.Module, source: Path, fingerprint: str
+) -> dict[str, Any]:
+    """Return the card of imported weights."""
+    return {
         "task": "deblur",
-        "architecture": "dmphn",
-        "arguments": DMPHNParameters(**arguments).model_dump(),
+        "architecture": architecture,
+        "arguments": arguments,
         "parameters": count_parameters(model),
-        "source": f"imported from {folder.resolve().name}",
+        "source": f"imported from {source.resolve().name}",
         "training": {},
         "epoch": None,
         "validation": {},
-        "fingerprint": digest.hexdigest(),
+        "fingerprint": fingerprint,
         "idemnet": idemnet.__version__,
     }
-    write_weights(output, with_tile_overlap(TrainedModel(weights, card, [])))
 
 
 def _check_replaceable(output: Path) -> None:
@@ -96,19 +140,25 @@ def _rename(
     for name in names:
         if name not in found:
             raise BadInputError(f"{display_path(path)}: {name} is missing")
+    converted = {}
     for name, tensor in found.items():
         if name not in names:
             raise BadInputError(f"{display_path(path)}: {name} is unexpected")
-        if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
-            raise BadInputError(
-                f"{display_path(path)}: {name} is not a tensor of floating-point numbers"
-            )
+        converted[names[name]] = _to_float(name, tensor, path)
         expected = shapes[names[name]]
         if tensor.shape != expected:
             raise BadInputError(
                 f"{display_path(path)}: {name} has shape {tuple(tensor.shape)}, "
                 f"not {tuple(expected)}"
             )
-        if not tensor.isfinite().all():
-            raise BadInputError(f"{display_path(path)}: {name} has non-finite values")
-    return {names[name]: tensor.detach().float().contiguous() for name, tensor in found.items()}
+    return converted
+
+
+def _to_float(name: str, tensor: object, path: Path) -> Tensor:
+    if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
+        raise BadInputError(
+            f"{display_path(path)}: {name} is not a tensor of floating-point numbers"
+        )
+    if not tensor.isfinite().all():
+        raise BadInputError(f"{display_path(path)}: {name} has non-finite values")
+    return tensor.detach().float().contiguous()

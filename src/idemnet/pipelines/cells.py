@@ -107,8 +107,7 @@ class StudyRun:
         }
         jobs = {}
         for (seed, _), cell in sorted(wanted.items(), key=lambda one: one[0]):
-            settings, task = self._training(cell, seed), self.study.task
-            job = TrainingJob(task, settings, self.patches, self.checkpoints, self.tracker)
+            job = self._job(cell, seed)
             with suppress(BadInputError):  # initial weights are missing: reported by the cell
                 jobs[job.fingerprint] = job
         return list(jobs.values())
@@ -137,7 +136,11 @@ class StudyRun:
             journal.start(trial.name, settings, {**tags, "training": trained.card["fingerprint"]})
             journal.finish({}, {})
             journal.evaluated(evaluation.fingerprint, metrics, {})
-        return replace(outcome, settings=settings, metrics=metrics)
+        outcome = replace(outcome, settings=settings, metrics=metrics)
+        if self.parameters.of_cell(cell.name).weights is not None:
+            return outcome
+        job = self._job(cell, trial.seed)
+        return replace(outcome, updates=job.steps, hours=self.tracker.hours(job.fingerprint))
 
     def _measure(self, trial: Trial) -> tuple[TrainedModel, Evaluation]:
         cell, pairs = trial.cell, self.pairs
@@ -156,9 +159,19 @@ class StudyRun:
         path = self.parameters.of_cell(cell.name).weights
         if path is not None:
             weights, card = self.checkpoints.initial_weights(path, self.study.task)
+            own = str(card.get("architecture"))
+            if ":" in own and own != self._training(cell, seed).model:  # a card chooses no code
+                raise BadInputError(
+                    f"{path}: the weights are for {own}, which is not part of idemnet: if you "
+                    f"trust its code, set study.cells.{cell.name}.train.model to it"
+                )
             return TrainedModel(weights, card, [])
         settings = self._training(cell, seed)
         return train(self.patches, settings).run(self.checkpoints, self.tracker)
+
+    def _job(self, cell: Cell, seed: int) -> TrainingJob:
+        settings = self._training(cell, seed)
+        return TrainingJob(self.study.task, settings, self.patches, self.checkpoints, self.tracker)
 
     def _training(self, cell: Cell, seed: int) -> TrainParameters:
         return self.study.training(cell, seed, self.parameters, self.train)

@@ -71,12 +71,17 @@ def missing_run(settings: Flat, task: str, dataset: str) -> tuple[str, str]:
     """Return the label of the missing counterpart, and the command that makes it."""
     constrained = is_constrained(settings)
     passes, weight = ("1", "0") if constrained else ("2", "0.1")
-    environment = " --env=paper" if dataset == "gopro" else ""
     command = (
-        f"kedro run{environment} --pipeline=train_{task} "
+        f"kedro run{environment_option(dataset)} --pipeline=train_{task} "
         f"--params={task}.train.passes={passes},{task}.train.idempotence_weight={weight}"
     )
     return WITHOUT if constrained else WITH, command
+
+
+def environment_option(dataset: str) -> str:
+    """Return the --env of a data set's commands."""
+    environment = {"gopro": "paper", "gopro_third": "gopro_third"}.get(dataset)
+    return f" --env={environment}" if environment else ""
 
 
 def is_comparable(paper: PaperTable, metrics: Metrics) -> bool:

@@ -19,7 +19,7 @@ def dataset_title(dataset: str) -> str:
         "builtin": "built-in scenes",
         "starter": "a thousand scenes",
         "gopro": "GoPro",
-        "gopro_third": "a third of GoPro's training pairs",
+        "gopro_third": "a third of GoPro",
         "scenes": "rendered scenes",
     }
     return ", ".join(names.get(one, one) for one in dataset.split(" + "))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from idemnet.evaluation.protocols import PROTOCOLS
 from idemnet.reporting import formatting
+from idemnet.reporting.comparability import environment_option
 from idemnet.reporting.findings import Findings
 from idemnet.reporting.tables import ARROW
 from idemnet.reporting.templates import fill, paragraphs, sentence
@@ -40,7 +41,7 @@ def render_page(found: Findings) -> str:
             noticeable=NOTICEABLE, small=SMALL, stable=STABLE,
         ),
         topics=topics_of(found),
-        environment=" --env=paper" if metrics.dataset == "gopro" else "",
+        environment=environment_option(metrics.dataset),
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from idemnet.studies.parts.figures import WIDTH
 from idemnet.studies.parts.paper import PaperTable
 from idemnet.studies.parts.results import Cells
 from idemnet.studies.parts.study import Study
-from idemnet.studies.parts.tables import Entry, StudyTable
+from idemnet.studies.parts.tables import Entry, StudyTable, trainings
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,9 @@ class Section:
     notes: tuple[str, ...]
     verdicts: list[Verdict]
     failures: list[str]
+    trainings: StudyTable | None
+    absent: list[str]
+    """Labels of the study's cells that were not part of this run."""
     settings: Mapping[str, Any]
     figure: Markup
 
@@ -54,6 +57,8 @@ def make_study_report(results: StudyResults) -> dict[str, bytes]:
         "table.md": fill("study.md.j2", study=section, text=text).encode(),
         "figure.svg": figure,
     }
+    if section.trainings:
+        files["trainings.csv"] = _csv(section.trainings)
     return files | {f"table_{at}.csv": _csv(table) for at, table in enumerate(others, 2)}
 
 
@@ -73,11 +78,16 @@ def describe(results: StudyResults) -> tuple[Section, bytes]:
         study.title,
         _measured(cells),
         tables,
-        [sentence("study_caption", paper=one.paper) if one.paper else "" for one in tables],
+        [
+            sentence("study_caption", paper=one.paper) if one.paper else one.caption
+            for one in tables
+        ],
         _warning(cells, papers),
         tuple(dict.fromkeys(note for one in papers for note in one.notes)),
         judge(cells, study.claims),
         cells.failures,
+        trainings(cells),
+        [one.label for one in study.cells if one.name not in cells.run],
         cells.shared_settings,
         Markup(figure.decode().partition("?>")[2]),  # noqa: S704 - drawn by us, escaped by matplotlib
     )

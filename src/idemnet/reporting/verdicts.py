@@ -18,10 +18,11 @@ class Verdict:
 
 
 def judge(cells: Cells, claims: Sequence[Claim | ClaimAtEach]) -> list[Verdict]:
-    """Return the verdict on each claim."""
+    """Return the verdict on each claim about cells that were part of this run."""
     return [
         _judge(cells, claim, on)
         for one in claims
+        if {one.better, one.worse or one.better} <= cells.run
         for claim in one.each(cells.any_metrics)
         for on in cells.sequences
     ]

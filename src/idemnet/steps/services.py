@@ -63,6 +63,9 @@ class Tracker(Protocol):
     def trained(self, fingerprint: str) -> TrainedModel | None:
         """Return the result of a finished training, or None if it is not recorded."""
 
+    def hours(self, fingerprint: str) -> float | None:
+        """Return the duration of a training, without pauses, or None if it is not recorded."""
+
     def run(self, fingerprint: str) -> AbstractContextManager[RunJournal]: ...
 
     def evaluated(self, report: Report) -> None:

@@ -24,6 +24,10 @@ class Outcome:
     """Settings of its training, flat."""
     metrics: Metrics | None = None
     """None if it failed."""
+    updates: int | None = None
+    """Length of its training; None for weights from elsewhere and in results of older versions."""
+    hours: float | None = None
+    """Duration of its training, without pauses; None if not recorded."""
     failure: str = ""
 
 

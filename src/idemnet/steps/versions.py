@@ -19,11 +19,11 @@ EVALUATE = 3
 REPORT = 5
 """4: plain engineering English, and training parameters by their new names."""
 RESTORE = 2
-STUDY = 1
-"""Which networks a study trains, and how."""
+STUDY = 2
+"""Which networks a study trains, and how. 2: the gated U-shape."""
 STUDY_INPUTS = 1
 """Images that studies derive from the test images."""
 READY_PAIRS = 1
 """Pairs of test-only data sets."""
 TABLES = 2
-"""Tables and figures of a study."""
+"""Tables and figures of a study. 2: updates and hours."""

@@ -30,6 +30,8 @@ STUDY = Study(
         cells.MTRNN,
         cells.IDEMPOTENT_WITHOUT,
         cells.IDEMPOTENT,
+        cells.UNET_WITHOUT,
+        cells.UNET,
     ),
     paper=PAPER,
     tables=tables.ByCell(
@@ -40,7 +42,7 @@ STUDY = Study(
     ),
     figure=figures.bars,
     claims=(
-        *raises_psnr("dmphn", "mtrnn", "idempotent"),
-        *loses_less_by_repeating("dmphn", "mtrnn", "idempotent"),
+        *raises_psnr("dmphn", "mtrnn", "idempotent", "unet"),
+        *loses_less_by_repeating("dmphn", "mtrnn", "idempotent", "unet"),
     ),
 )

@@ -4,7 +4,7 @@ conf/base sets the length of the longer trainings; at full size nothing is longe
 """
 
 from idemnet.studies.parts import figures, tables
-from idemnet.studies.parts.cells import ALONE, IDEMPOTENT, IDEMPOTENT_WITHOUT
+from idemnet.studies.parts.cells import ALONE, IDEMPOTENT, IDEMPOTENT_WITHOUT, LONG, LONG_WITHOUT
 from idemnet.studies.parts.claims import Claim, kept
 from idemnet.studies.parts.results import psnr
 from idemnet.studies.parts.study import Cell, Study
@@ -21,8 +21,8 @@ STUDY = Study(
         IDEMPOTENT_WITHOUT,
         IDEMPOTENT,
         Cell("long_one_iteration", "one iteration, without, trained longer", ONE_ITERATION),
-        Cell("long_without", "idempotent, without, trained longer", ALONE),
-        Cell("long", "idempotent, with the constraint, trained longer"),
+        LONG_WITHOUT,
+        LONG,
     ),
     tables=tables.ByCell(tables.SCORED),
     figure=figures.bars,

@@ -22,7 +22,7 @@ from idemnet.errors import BadInputError
 from idemnet.inference.weights import HISTORY, WEIGHTS, TrainedModel, read_weights
 from idemnet.steps.data import Report
 from idemnet.steps.metrics import Metrics
-from idemnet.tracking.query import PREFIX
+from idemnet.tracking.query import PREFIX, Database
 from idemnet.tracking.run import EVALUATION, INTERRUPTED, Run, find_run, local_runs
 from idemnet.tracking.uri import local_path, without_secrets
 
@@ -53,6 +53,18 @@ class Tracker:
         except (BadInputError, OSError, ValueError):  # removed or damaged: use the checkpoint
             return None
         return TrainedModel(weights, card, history)
+
+    def hours(self, fingerprint: str) -> float | None:
+        """Sum up a training's speeds, which count no pauses between its processes."""
+        found = find_run(self.store, fingerprint)
+        if found is None:
+            return None
+        speeds = Database(self.store).curve(found.id, "step/samples_per_second")
+        batch = int(found.parameters["train.batch_size"])
+        steps = [0, *(step for step, _ in speeds)]
+        seconds = [(step - before) * batch / speed
+                   for before, (step, speed) in zip(steps, speeds, strict=False)]  # fmt: skip
+        return sum(seconds) / 3600 if seconds else None
 
     @contextmanager
     def run(self, fingerprint: str) -> Iterator[Run]:

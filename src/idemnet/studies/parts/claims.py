@@ -7,7 +7,12 @@ from idemnet.steps.metrics import Metrics
 from idemnet.studies.parts import results
 from idemnet.studies.parts.results import Curve, Measure
 
-NETWORKS = {"idempotent": "the idempotent network", "dmphn": "DMPHN", "mtrnn": "MT-RNN"}
+NETWORKS = {
+    "idempotent": "the idempotent network",
+    "dmphn": "DMPHN",
+    "mtrnn": "MT-RNN",
+    "unet": "the gated U-shape",
+}
 
 
 @dataclass(frozen=True)

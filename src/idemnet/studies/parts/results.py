@@ -50,6 +50,11 @@ class Cells:
         return list(dict.fromkeys(map(name_of, self.results.outcomes)))
 
     @cached_property
+    def run(self) -> set[str]:
+        """Return the cells that were part of this run, failed ones too."""
+        return {outcome.cell for outcome in self.results.outcomes}
+
+    @cached_property
     def labels(self) -> dict[str, str]:
         return {
             name_of(outcome): f"{outcome.label}: {outcome.sequence}"
@@ -75,6 +80,11 @@ class Cells:
             for outcome in self.results.outcomes
             if name_of(outcome) == cell and outcome.metrics is not None
         }
+
+    def updates(self, cell: str) -> int | None:
+        """Return the length of a cell's training, if it is known."""
+        found = (one.updates for one in self.results.outcomes if name_of(one) == cell)
+        return next((updates for updates in found if updates), None)
 
     def numbers(self, cell: str, measure: Measure, digits: int = 2) -> Numbers | str:
         """Return a cell's numbers, or a note that it failed."""
@@ -150,6 +160,10 @@ def parameters(metrics: Metrics) -> float:
 
 def macs(metrics: Metrics) -> float:
     return metrics.cost.macs["1280x720"] / 1e9
+
+
+def macs_256(metrics: Metrics) -> float:
+    return metrics.cost.macs["256x256"] / 1e9
 
 
 def seconds(metrics: Metrics) -> float:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from idemnet.steps.study import Outcome
 from idemnet.studies.parts import results
 from idemnet.studies.parts.paper import WITH, WITHOUT, PaperTable
 from idemnet.studies.parts.results import FAILED, Cells, Curve, Measure, Numbers
@@ -18,6 +19,7 @@ class StudyTable:
     rows: tuple[tuple[Entry, ...], ...]
     paper: PaperTable | None = None
     """Source of the columns headed `paper`."""
+    caption: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ LOSS = Column("lost by repeating, dB", results.loss)
 CHANGE = Column("change of 255", results.change)
 PARAMETERS = Column("parameters", results.parameters, 0)
 MACS = Column("GMAC at 1280x720", results.macs, 1)
+MACS_256 = Column("GMAC at 256x256", results.macs_256, 1)
 SECONDS = Column("seconds", results.seconds, 3)
 
 SCORED = (PSNR, GAIN, SSIM, LOSS, CHANGE)
@@ -102,6 +105,30 @@ class ByKey:
         ]
         head = (self.key, *(cells.labels[cell] for cell in names), *of_paper(papers))
         return [StudyTable(head, tuple(rows), self.paper)]
+
+
+def trainings(cells: Cells) -> StudyTable | None:
+    """Return updates and hours of each cell's training; None for results without them."""
+    outcomes = [one for one in cells.results.outcomes if one.updates is not None and not one.after]
+    by_cell: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        by_cell.setdefault(outcome.cell, []).append(outcome)
+    if not outcomes:
+        return None
+    rows = [(found[0].label, f"{found[0].updates:,}", _hours(found)) for found in by_cell.values()]
+    # Cells that differ only in what they restore, and sequences, share a training.
+    once = {repr(sorted(one.settings.items())): one for one in outcomes}.values()
+    updates, hours = (sum(getattr(one, name) or 0 for one in once) for name in ("updates", "hours"))
+    caption = (
+        f"{len(once)} trainings: {updates:,} updates and {hours:.1f} hours in all, measured while "
+        "other work shared the machine, without pauses."
+    )
+    return StudyTable(("network", "updates", "hours"), tuple(rows), caption=caption)
+
+
+def _hours(outcomes: list[Outcome]) -> Entry:
+    known = tuple(one.hours for one in outcomes if one.hours is not None)
+    return Numbers(known) if known else ""
 
 
 def of_paper(columns: Iterable[str]) -> list[str]:
