@@ -17,6 +17,7 @@ from idemnet.inference.oom import oom_hint
 from idemnet.inference.weights import pack
 from idemnet.models import load_weights
 from idemnet.system.launcher import launched_place
+from idemnet.system.processes import start_helpers
 from idemnet.training.estimate import describe_cost
 from idemnet.training.interruption import SIGNALS, stop
 from idemnet.training.job import TrainingJob
@@ -50,6 +51,7 @@ def launch(job: TrainingJob) -> None:
     if job.processes * job.nodes == 1:
         train_as(job, ProcessGroup())
         return
+    start_helpers()
     timeout = max(1, round(60 * parameters.rendezvous_minutes))
     config = LaunchConfig(
         min_nodes=parameters.nodes,
