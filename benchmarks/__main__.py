@@ -37,6 +37,7 @@ SCRIPTS = (
     "cost_model",
 )
 """Scripts in the order of the table, without those that take too long for `make bench`."""
+MISSING = "Not measured yet: "
 AGAIN = " Measured again on "
 PACKAGES = ("torch", "numpy", "opencv-python-headless", "pillow", "isal", "kedro", "scikit-image")
 
@@ -86,6 +87,8 @@ def keep(rows: list[str], seconds: float, renewed: tuple[str, ...]) -> None:
         others = [row for row in old.splitlines() if _script(row) in set(SCRIPTS) - set(renewed)]
         rows = sorted(rows + others, key=lambda row: SCRIPTS.index(_script(row)))
     table = "\n".join((*HEADER, *rows))
+    if missing := [name for name in SCRIPTS if name not in map(_script, rows)]:
+        table += f"\n\n{MISSING}{', '.join(missing)}."
     PAGE.write_text(f"{before}{begin}{said}\n\n{table}{end}{after}")
 
 

@@ -2,8 +2,9 @@
 
 Promise: `threads: 0`, which takes the idle cores, makes at least as many steps per second as one
 thread on quiet cores, and at least 0.6 times as many on busy ones. Stated: all cores, whose OpenMP
-threads spin briefly (settings.py) or as long as OpenMP's default, and a larger network. Each is
-measured in a process of its own, in turn; results are ratios.
+threads spin briefly (settings.py) or as long as OpenMP's default, and a larger network. All cores
+while they are busy are also what a training with `threads: 0` has that was started on quiet ones.
+Each is measured in a process of its own, in turn; results are ratios.
 """
 
 import os

@@ -1,6 +1,7 @@
 """`make bench` measures every promise, whatever becomes of the others, and keeps what it found."""
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -82,12 +83,35 @@ def test_what_is_measured_again_renews_its_rows_alone(bench):
     assert page.read_text().splitlines()[2].endswith(": missed, kept.")  # not the last one alone
 
 
-def test_every_script_is_run_or_listed_as_manual():
+def scripts() -> tuple[str, ...]:
     tree = ast.parse((ROOT / "benchmarks/__main__.py").read_text())
-    [scripts] = [
+    [found] = [
         ast.literal_eval(line.value)
         for line in tree.body
         if isinstance(line, ast.Assign) and line.targets[0].id == "SCRIPTS"
     ]
+    return found
+
+
+def test_every_script_is_run_or_listed_as_manual():
     there = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
-    assert set(scripts) | HELPERS | MANUAL == there
+    assert set(scripts()) | HELPERS | MANUAL == there
+
+
+def test_the_page_has_rows_of_every_script_and_of_no_other_or_says_which_are_missing():
+    page = (ROOT / "docs/performance.md").read_text()
+    table = page.partition("<!-- measured -->")[2].partition("<!-- /measured -->")[0]
+    rows = set(re.findall(r"\| (\w+) \|$", table, re.MULTILINE)) - {"script"}
+    missing = re.findall(r"^Not measured yet: (.*)\.$", table, re.MULTILINE)
+    named = set(missing[0].split(", ")) if missing else set()
+    assert rows | named == set(scripts())
+    assert not rows & named
+
+
+def test_scripts_that_have_no_rows_yet_are_named_until_they_have(bench):
+    _, page, run = bench
+    for name, missing in (("kept", "missed, broken"), ("broken", "missed")):
+        run(name)
+        assert f"|\n\nNot measured yet: {missing}.\n<!-- /measured -->" in page.read_text()
+    run("missed")
+    assert "Not measured" not in page.read_text()

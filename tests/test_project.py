@@ -4,6 +4,8 @@ import pickle
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 import yaml
@@ -267,3 +269,16 @@ def test_data_steps_do_not_wait_for_torch():
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout == "False\n"
+
+
+def test_the_documented_address_of_mlflow_opens_the_view_for_training():
+    """Unlike the experiment's kind, the installed UI respects it."""
+    pages = [(REPOSITORY / name).read_text() for name in ("README.md", "docs/training.md")]
+    address = r"http://127\.0\.0\.1:5000/#/experiments/1\?(\w+)=(\w+)"
+    [(name, value)] = {found for page in pages for found in re.findall(address, page)}
+    assert all(re.search(address, page) for page in pages)
+    [mlflow] = find_spec("mlflow").submodule_search_locations
+    [code] = Path(mlflow, "server/js/build/static/js").glob("main.*.js")
+    found = code.read_text()
+    assert f'.get("{name}")' in found
+    assert f'MACHINE_LEARNING="{value}"' in found

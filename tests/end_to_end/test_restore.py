@@ -253,7 +253,10 @@ def test_python_says_what_it_cannot_restore(restorer):
     for wrong, said in (
         (np.zeros((3, 4, 5), np.uint8), "must be"),
         (np.zeros((4, 5, 3), np.int64), "must be uint8"),
-        (np.zeros((0, 5, 3), np.uint8), "holds no pixels"),
+        (np.zeros((0, 5, 3), np.uint8), r"an array of shape \(0, 5, 3\) holds no pixels"),
+        (np.zeros((0, 8, 8, 3), np.uint8), r"an array of shape \(0, 8, 8, 3\) holds no pixels"),
+        (torch.rand(0, 3, 8, 8), r"a tensor of shape \(0, 3, 8, 8\) holds no pixels"),
+        (torch.rand(3, 0, 8), r"a tensor of shape \(3, 0, 8\) holds no pixels"),
         (torch.zeros(4, 5, 3), "must be"),
         (PillowImage.new("CMYK", (4, 4)), "convert to RGB"),
         (np.full((4, 5, 3), 1.5), "floats must be from 0 to 1, these are from 1.5 to 1.5: divide"),

@@ -3,7 +3,9 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 
+from idemnet.commands.restore import restore
 from idemnet.errors import BadInputError
 from idemnet.inference.results import LIST, list_results
 from idemnet.inference.targets import describe, plan_targets
@@ -129,6 +131,24 @@ def test_what_is_not_restored_is_counted_by_kind(album):
         (album / name).parent.mkdir(exist_ok=True)
         (album / name).touch()
     assert describe(plan_targets(["album"], None).skipped) == "2 .cr2, 1 without suffix, 1 .dng"
+
+
+def test_of_a_folder_with_nothing_to_restore_the_error_counts_the_kinds(album):
+    for name in ("raws/x.CR2", "raws/y.cr2", "raws/z.dng"):
+        (album.parent / name).parent.mkdir(exist_ok=True)
+        (album.parent / name).touch()
+    with pytest.raises(BadInputError) as said:
+        plan_targets(["raws"], None)
+    assert str(said.value) == "raws: nothing to restore, only 2 .cr2, 1 .dng"
+    found = plan_targets(["raws", "album/a.jpg"], None)
+    assert [str(one.source) for one in found.todo] == ["album/a.jpg"]
+    assert describe(found.skipped) == "2 .cr2, 1 .dng"
+    (album / "a_restored.jpg").touch()  # so that nothing is left to restore
+    output = CliRunner().invoke(restore, ["raws", "album/a.jpg"]).output
+    assert output == (
+        "raws: contains no pictures or videos\n"
+        "skipped 2 .cr2, 1 .dng, 1 existing result (use --force)\n"
+    )
 
 
 def test_a_gif_beside_a_png_of_its_name_takes_no_others_place(album):

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ from pydantic import ValidationError
 
 from idemnet.errors import BadInputError
 from idemnet.system.launcher import Place, launched_place
+from idemnet.training import job as job_module
 from idemnet.training.launch import launch
 from idemnet.training.rendezvous import open_store, wait_for_training
 
 from ..end_to_end.test_tools import free_port
-from .tiny import digest, make_job, trained
+from .tiny import RandomPatches, digest, make_job, trained
 
 
 def environment_of(rank: int, port: int = 29400, size: int = 2, **more: str) -> dict[str, str]:
@@ -62,9 +64,22 @@ def test_a_variable_that_a_launcher_would_set_is_missed_by_name(name):
         launched_place()
 
 
+@dataclass(frozen=True)
+class NotingThreads(RandomPatches):
+    """Patches that note how many threads the process that reads them computes with."""
+
+    folder: Path = Path()
+
+    def read(self, number: int, top: int, left: int, size: int) -> tuple[Any, Any]:
+        (self.folder / f"threads of {os.environ['RANK']}").write_text(str(torch.get_num_threads()))
+        return super().read(number, top, left, size)
+
+
 def launch_one(environment: dict[str, str], folder: Path, settings: dict[str, Any]) -> None:
     os.environ |= environment
-    launch(make_job(folder / environment["RANK"], **settings))
+    rank = int(environment["RANK"])
+    job_module.idle_cores = lambda: 2 + 2 * rank  # each counts others
+    launch(make_job(folder / str(rank), NotingThreads(folder=folder), **settings))
 
 
 def launch_two(folder: Path, **settings: Any) -> None:
@@ -85,9 +100,12 @@ def launch_two(folder: Path, **settings: Any) -> None:
 
 
 def test_processes_of_a_launcher_train_together_and_rank_0_saves(tmp_path):
-    launch_two(tmp_path, epochs=1)
-    assert make_job(tmp_path / "0", epochs=1).load_checkpoint()["environment"]["processes"] == 2
+    launch_two(tmp_path, epochs=1, threads=0)
+    environment = make_job(tmp_path / "0", epochs=1).load_checkpoint()["environment"]
+    assert (environment["processes"], environment["threads"]) == (2, 1)
     assert make_job(tmp_path / "1", epochs=1).load_checkpoint() is None
+    noted = {path.name: path.read_text() for path in tmp_path.glob("threads of *")}
+    assert noted == {"threads of 0": "1", "threads of 1": "1"}  # rank 0's, as it records
 
 
 @pytest.mark.slow

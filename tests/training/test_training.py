@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -16,6 +17,9 @@ from idemnet.errors import BadInputError
 from idemnet.inference.find_weights import find_weights
 from idemnet.system.device import choose_device
 from idemnet.system.resources import cores
+from idemnet.training import job as job_module
+from idemnet.training import launch as launch_module
+from idemnet.training.job import TrainingJob
 from idemnet.training.launch import configure_cuda, launch
 from idemnet.training.schedule import learning_rate
 from idemnet.training.validation import selection_score
@@ -66,6 +70,34 @@ def test_threads_of_0_leave_busy_cores_to_other_programs(tmp_path):
         for loop in busy:
             loop.kill()
             loop.wait()
+
+
+def test_idle_cores_are_counted_once_before_the_processes_start(tmp_path, monkeypatch):
+    started = []
+
+    def send(job: TrainingJob) -> None:
+        started.append(pickle.loads(pickle.dumps(job)))
+
+    monkeypatch.setattr(launch_module, "elastic_launch", lambda config, member: send)
+    monkeypatch.setattr(job_module, "idle_cores", lambda: 6)
+    with pytest.raises(SystemExit):  # it is not finished
+        launch(make_job(tmp_path, threads=0, processes=2))
+    monkeypatch.setattr(job_module, "idle_cores", lambda: 2)
+    assert [job.threads for job in started] == [3]
+
+
+@pytest.mark.parametrize(("there", "expected"), [(2, 2), (1, 1)])
+def test_threads_of_0_resume_with_the_number_of_before_where_there_are_cores_for_it(
+    tmp_path, monkeypatch, there, expected
+):
+    before = make_job(tmp_path, threads=2)
+    before.save_checkpoint(1, {"step": 1})
+    monkeypatch.setattr(job_module, "cores", lambda: there)
+    monkeypatch.setattr(job_module, "idle_cores", lambda: 1)
+    job = make_job(tmp_path, threads=0)
+    assert job.threads == expected
+    changes = "" if there == 2 else "threads 2 -> 1"
+    assert job.environment_changes(job.load_checkpoint()) == changes
 
 
 def test_deterministic_sets_what_cuda_needs_and_gives_the_same_bits_on_a_cpu(tmp_path, monkeypatch):

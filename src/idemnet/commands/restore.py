@@ -88,6 +88,8 @@ def restore(
     todo = [item for item in plan.todo if force or not item.target.exists()]
     if existing := len(plan.todo) - len(todo):
         plan.skipped[EXISTING] = existing
+    for empty in plan.empty:
+        click.echo(f"{empty}: contains no pictures or videos")
     if plan.skipped:
         click.echo(f"skipped {describe(plan.skipped)}")
     if explain and (videos := [item for item in todo if item.is_video]):

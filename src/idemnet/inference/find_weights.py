@@ -4,6 +4,7 @@ import atexit
 import re
 import shutil
 import tempfile
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from idemnet.errors import BadInputError
 from idemnet.inference.weights import CARD, WEIGHTS
 from idemnet.tasks import task_names
 
+ANSWER_SECONDS = 2
 MLFLOW = re.compile(r"mlflow:(?P<name>[^@]+)@(?P<alias>.+)")
 
 
@@ -93,6 +95,12 @@ def _of_mlflow(name: str, alias: str) -> Path:
                 "folder, or set MLFLOW_TRACKING_URI"
             )
         relocate_artifacts(sqlite_path(uri))
+    try:
+        _check_answers(uri)
+    except OSError as error:
+        raise BadInputError(
+            f"{wanted}: {without_secrets(uri)} does not answer ({explain(error, uri)})"
+        ) from error
     from mlflow import MlflowClient, MlflowException  # noqa: PLC0415
     from mlflow.artifacts import download_artifacts  # noqa: PLC0415
 
@@ -106,6 +114,15 @@ def _of_mlflow(name: str, alias: str) -> Path:
             f"{wanted}: not found in {without_secrets(uri)} ({explain(error, uri)})"
         ) from error
     return Path(place) / WEIGHTS
+
+
+def _check_answers(uri: str) -> None:
+    """Raise an error unless a server says anything within seconds; downloads may take longer."""
+    import requests  # noqa: PLC0415
+
+    if uri.startswith(("http://", "https://")):
+        with suppress(requests.exceptions.SSLError):  # MLflow may be told to accept its certificate
+            requests.head(uri, timeout=ANSWER_SECONDS, allow_redirects=False)
 
 
 def _until_exit() -> str:

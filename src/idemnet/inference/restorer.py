@@ -143,6 +143,7 @@ class Restorer:
         return to_pillow(replace(photo, pixels=self.restore_pixels(photo.pixels)))
 
     def _restore_tensor(self, tensor: torch.Tensor) -> torch.Tensor:
+        _check_size(tensor)
         if tensor.ndim == 4:
             return torch.stack([self._restore_tensor(one) for one in tensor])
         if tensor.ndim != 3 or tensor.shape[0] != 3 or not tensor.is_floating_point():
@@ -154,14 +155,13 @@ class Restorer:
         return torch.from_numpy(pixels).permute(2, 0, 1).to(tensor)
 
     def _restore_array(self, array: NDArray[Any]) -> NDArray[Any]:
+        _check_size(array)
         if array.ndim == 4:
             return np.stack([self._restore_array(one) for one in array])
         if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (2, 3, 4)):
             raise BadInputError(
                 f"an array must be (H, W), (H, W, 3) or (N, H, W, 3), not {array.shape}"
             )
-        if min(array.shape[:2]) == 0:
-            raise BadInputError(f"an array of shape {array.shape} holds no pixels")
         if array.dtype not in (np.uint8, np.uint16) and not np.issubdtype(array.dtype, np.floating):
             raise BadInputError(f"values must be uint8, uint16 or floats, not {array.dtype}")
         channels = array.reshape(*array.shape[:2], -1)
@@ -206,6 +206,13 @@ class Restorer:
     def precision_of(self, pixels: NDArray[Any]) -> Precision:
         """Return the precision used for a picture."""
         return self.precision if pixels.dtype == np.uint8 else "float32"
+
+
+def _check_size(picture: NDArray[Any] | torch.Tensor) -> None:
+    """Raise an error for a picture with a zero side, or none in a batch."""
+    if 0 in picture.shape:
+        kind = "a tensor" if isinstance(picture, torch.Tensor) else "an array"
+        raise BadInputError(f"{kind} of shape {tuple(picture.shape)} holds no pixels")
 
 
 def _check_range(pixels: NDArray[Any]) -> None:

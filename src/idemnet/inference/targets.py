@@ -4,7 +4,7 @@ import glob
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from idemnet.errors import BadInputError
@@ -38,6 +38,8 @@ class RestorePlan:
 
     todo: list[RestoreTarget] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
+    empty: list[Path] = field(default_factory=list)
+    """Folders without pictures and videos."""
 
 
 def plan_targets(inputs: Sequence[str], output: Path | None) -> RestorePlan:
@@ -48,7 +50,8 @@ def plan_targets(inputs: Sequence[str], output: Path | None) -> RestorePlan:
     Results of earlier runs are skipped.
 
     Raises:
-        BadInputError: If an input is not found, nothing is left, or two results would collide.
+        BadInputError: If an input is not found, there is nothing to restore, or two results would
+            collide.
     """
     places = [place for name in inputs for place in _expand(name)]
     alone = len(places) == 1
@@ -61,11 +64,8 @@ def plan_targets(inputs: Sequence[str], output: Path | None) -> RestorePlan:
         else:
             plan.todo.append(_of_file(place, output, alone=alone))
     if not plan.todo:
-        raise BadInputError(
-            f"{shorten(list(inputs))}: nothing to restore, only {describe(plan.skipped)} "
-            "(to restore a result again, copy it under another name)"
-        )
-    return RestorePlan(_without_conflicts(plan.todo), plan.skipped)
+        raise BadInputError(f"{shorten(list(inputs))}: {_describe_nothing(plan.skipped)}")
+    return replace(plan, todo=_without_conflicts(plan.todo))
 
 
 def describe(skipped: Counter[str]) -> str:
@@ -76,6 +76,13 @@ def describe(skipped: Counter[str]) -> str:
             for kind, count in skipped.most_common()
         ]
     )
+
+
+def _describe_nothing(skipped: Counter[str]) -> str:
+    if not skipped:
+        return "contains no pictures or videos"
+    again = " (to restore a result again, copy it under another name)" * (EARLIER in skipped)
+    return f"nothing to restore, only {describe(skipped)}{again}"
 
 
 def _without_conflicts(items: list[RestoreTarget]) -> list[RestoreTarget]:
@@ -149,4 +156,4 @@ def _add_folder(
             target = root / name.with_name(result_name(path))
             plan.todo.append(RestoreTarget(path, target, output))
     if before == (plan.skipped[EARLIER], len(plan.todo)):
-        raise BadInputError(f"{folder}: contains no pictures or videos")
+        plan.empty.append(folder)

@@ -114,7 +114,8 @@ class TrainParameters(Parameters):
     device: Literal["auto", "cuda", "mps", "cpu"] = "auto"
     threads: NonNegativeInt = 0
     """CPU threads of each process; 0: the cores that are idle when training starts, divided by the
-    processes. Changes the last bits."""
+    processes; a resumed training keeps their number if the machine has as many. Changes the last
+    bits."""
     deterministic: bool = False
     """On CUDA, use deterministic algorithms only, which are slower; operations without one raise an
     error. Has no effect on a CPU."""

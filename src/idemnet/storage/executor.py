@@ -20,7 +20,7 @@ from typing import Any
 
 from idemnet.errors import BadInputError
 from idemnet.storage.journal import Journal, LineCounter, read_journals
-from idemnet.system.processes import exit_with_parent
+from idemnet.system.processes import exit_with_parent, start_helpers
 from idemnet.system.progress import Advance, count_items
 from idemnet.system.resources import TILES, cores, keep_freed
 
@@ -175,6 +175,7 @@ def open_processes(jobs: int) -> Iterator[Workers]:
     # Safe beside the threads of torch and mlflow, and what is imported once serves every worker.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["idemnet.media.image_files"])
+    start_helpers()
     with _Processes(min(cores(), jobs), context, _start_worker) as pool:
         try:
             yield Workers(pool, cores)

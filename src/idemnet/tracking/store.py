@@ -27,7 +27,7 @@ LOCK_SECONDS = 2
 """Seconds to wait for another process that writes the database."""
 KIND = {"mlflow.experimentKind": "custom_model_development"}
 """MLflow's experiment kind for model training. The UI of 3.17 ignores it and shows the last chosen
-view, GenAI at first (github.com/mlflow/mlflow/issues/24498)."""
+view, GenAI at first (github.com/mlflow/mlflow/issues/24498), unless the address says which."""
 
 
 def configure(patience: int = 4) -> None:

@@ -16,7 +16,7 @@ from idemnet.steps import versions
 from idemnet.steps.data import Patches
 from idemnet.steps.plan import fingerprint, flatten
 from idemnet.steps.services import CheckpointStore, Tracker
-from idemnet.system.resources import idle_cores
+from idemnet.system.resources import cores, idle_cores
 from idemnet.training.order import group_by_pair, less_blurred, share_epoch
 from idemnet.training.world import check_batch, count_processes
 
@@ -72,8 +72,18 @@ class TrainingJob:
 
     @cached_property
     def threads(self) -> int:
-        """Return the number of CPU threads of one process; measured once, before others start."""
-        return self.parameters.threads or max(1, idle_cores() // self.processes)
+        """Return the number of CPU threads of one process.
+
+        By default, the checkpoint's if there are cores for it, as other numbers change the last
+        bits; else by the cores that are idle now.
+        """
+        if self.parameters.threads:
+            return self.parameters.threads
+        checkpoint = self.load_checkpoint()
+        before = checkpoint["environment"]["threads"] if checkpoint else math.inf
+        if before * self.processes <= cores():
+            return int(before)
+        return max(1, idle_cores() // self.processes)
 
     @property
     def processes(self) -> int:

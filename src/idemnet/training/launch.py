@@ -17,6 +17,7 @@ from idemnet.inference.oom import oom_hint
 from idemnet.inference.weights import pack
 from idemnet.models import load_weights
 from idemnet.system.launcher import launched_place
+from idemnet.system.processes import start_helpers
 from idemnet.training.estimate import describe_cost
 from idemnet.training.interruption import SIGNALS, stop
 from idemnet.training.job import TrainingJob
@@ -50,6 +51,9 @@ def launch(job: TrainingJob) -> None:
     if job.processes * job.nodes == 1:
         train_as(job, ProcessGroup())
         return
+    # Idle cores are counted here, before the others start and keep them busy.
+    logger.info("training %s: %d threads in each process", job.task, job.threads)
+    start_helpers()
     timeout = max(1, round(60 * parameters.rendezvous_minutes))
     config = LaunchConfig(
         min_nodes=parameters.nodes,
@@ -111,12 +115,16 @@ def _member(job: TrainingJob) -> None:
 
 def train_as(job: TrainingJob, processes: ProcessGroup) -> None:
     """Train as a member of a process group, from the last checkpoint if there is one."""
-    torch.set_num_threads(job.threads)
+    # Rank 0's: others may count other idle cores, or be shown an older checkpoint by a file system.
+    shared = processes.broadcast(
+        {"threads": job.threads, "checkpoint": job.load_checkpoint()}
+        if processes.is_main_process
+        else {}
+    )
+    checkpoint, changes = shared["checkpoint"], ""
+    torch.set_num_threads(shared["threads"])
     configure_cuda(job)
     state = create_state(job)
-    # Rank 0's: file systems that machines share may show others an older one.
-    checkpoint = processes.broadcast(job.load_checkpoint() if processes.is_main_process else None)
-    changes = ""
     if checkpoint is not None:
         state.restore(checkpoint)
     if checkpoint is not None and state.step < job.steps:

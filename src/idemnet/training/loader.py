@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from idemnet.system.processes import exit_with_parent
+from idemnet.system.processes import exit_with_parent, start_helpers
+from idemnet.training.interruption import SIGNALS
 from idemnet.training.job import TrainingJob
 from idemnet.training.order import (
     Draw,
@@ -71,6 +72,8 @@ def open_loader(job: TrainingJob, start: int, rank: int = 0, processes: int = 1)
     """Load all batches from update `start` to the last; one loader serves all epochs."""
     # Patches on disk are prefetched in a separate process.
     workers = job.parameters.workers or int(not job.patches.splits["train"].fits_in_memory)
+    if workers:
+        start_helpers()
     return DataLoader(
         Samples(job),
         batch_sampler=Draws(job, start, rank, processes),
@@ -108,8 +111,9 @@ class Waiting:
 
 
 def _start_worker(_: int) -> None:
-    """Ignore Ctrl-C, which reaches the whole process group: the parent still needs its workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Ignore signals that may reach the whole process group: the parent still needs its workers."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     exit_with_parent()
 
 

@@ -53,21 +53,19 @@ class ProcessGroup:
         dist.all_reduce(values)
         return values / self.size
 
-    def broadcast(self, checkpoint: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Return the checkpoint of rank 0 on every process; None where it has none."""
+    def broadcast(self, content: dict[str, Any]) -> dict[str, Any]:
+        """Return what rank 0 gives, on every process; others give an empty dictionary."""
         if self.size == 1:
-            return checkpoint
+            return content
         buffer = io.BytesIO()
-        if checkpoint:
-            torch.save(checkpoint, buffer)
+        if self.is_main_process:
+            torch.save(content, buffer)
         length = torch.tensor(buffer.tell())
         dist.broadcast(length, src=0)
-        if not length:
-            return None
-        content = bytearray(buffer.getvalue()) or bytearray(int(length))
-        dist.broadcast(torch.frombuffer(content, dtype=torch.uint8), src=0)
-        received = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-        return checkpoint or received
+        data = bytearray(buffer.getvalue()) or bytearray(int(length))
+        dist.broadcast(torch.frombuffer(data, dtype=torch.uint8), src=0)
+        received = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+        return content or received
 
 
 def gradient_exchange(objective: nn.Module, *, now: bool) -> AbstractContextManager[None]:
