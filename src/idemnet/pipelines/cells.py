@@ -23,7 +23,7 @@ from idemnet.steps.services import CheckpointStore, EvaluationStore, Tracker
 from idemnet.steps.study import Outcome
 from idemnet.studies.parts.study import Cell, Study
 from idemnet.training.concurrent import train_concurrently
-from idemnet.training.job import TrainingJob
+from idemnet.training.job import LOGGED, TrainingJob
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +61,9 @@ class StudyRun:
         """Return the fingerprint of the study: its data and cells."""
         parts = {"name": self.study.name, "patches": self.patches.fingerprint}
         trials = {
-            trial.name: self._training(trial.cell, trial.seed).model_dump(mode="json")
+            trial.name: self._training(trial.cell, trial.seed).model_dump(
+                mode="json", exclude=LOGGED
+            )
             for trial in self.trials
         }
         return fingerprint("study", versions.STUDY, self.parameters, self.evaluate, parts, trials)
@@ -106,8 +108,8 @@ class StudyRun:
         }
         jobs = {}
         for (seed, _), cell in sorted(wanted.items(), key=lambda one: one[0]):
-            settings, task = self._training(cell, seed), self.study.task
-            job = TrainingJob(task, settings, self.patches, self.checkpoints, self.tracker)
+            training = train(self.patches, self.pairs, self._training(cell, seed))
+            job = training.job(self.checkpoints, self.tracker)
             with suppress(BadInputError):  # initial weights are missing: reported by the cell
                 jobs[job.fingerprint] = job
         return list(jobs.values())
@@ -157,7 +159,7 @@ class StudyRun:
             weights, card = self.checkpoints.initial_weights(path, self.study.task)
             return TrainedModel(weights, card, [])
         settings = self._training(cell, seed)
-        return train(self.patches, settings).run(self.checkpoints, self.tracker)
+        return train(self.patches, self.pairs, settings).run(self.checkpoints, self.tracker)
 
     def _training(self, cell: Cell, seed: int) -> TrainParameters:
         return self.study.training(cell, seed, self.parameters, self.train)
