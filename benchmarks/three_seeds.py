@@ -56,10 +56,10 @@ def main() -> None:
         context = session.load_context()  # type: ignore[attr-defined]
         load = context.catalog.load
         settings = context.config_loader["parameters"]["deblur"]["train"]
-    patches, checkpoints, tracker = (
-        load(f"deblur.{name}") for name in ("patches", "checkpoints", "tracker")
+    patches, pairs, checkpoints, tracker = (
+        load(f"deblur.{name}") for name in ("patches", "pairs", "checkpoints", "runs")
     )
-    pairs = [pair for pair in load("deblur.pairs").pairs if pair.split == "test"]
+    test = [pair for pair in pairs.pairs if pair.split == "test"]
     trainings = {
         (seed, name): TrainParameters.model_validate(
             {**settings, "seed": seed, "threads": 1, **changes}
@@ -73,7 +73,7 @@ def main() -> None:
             for chosen in trainings.values()
         ]
     )
-    print(f"{len(pairs)} test pairs; mean PSNR in dB")
+    print(f"{len(test)} test pairs; mean PSNR in dB")
     print(
         "| seed | constraint | blurred | restored | gain | third pass | tenth pass | lost in ten |"
     )
@@ -82,8 +82,8 @@ def main() -> None:
     for seed in SEEDS:
         lost = {}
         for name in VARIANTS:
-            result = train(patches, trainings[seed, name]).run(checkpoints, tracker)
-            blurred, *passes = score(result, pairs)
+            result = train(patches, pairs, trainings[seed, name]).run(checkpoints, tracker)
+            blurred, *passes = score(result, test)
             lost[name] = passes[0] - passes[-1]
             kept &= passes[0] > blurred
             print(

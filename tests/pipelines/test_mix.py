@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,12 @@ from idemnet.parameters.source import SourceParameters
 from idemnet.parameters.synthesize import BlurParameters
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.download import download
+from idemnet.pipelines.train import held_out_images
 from idemnet.steps.mix import identify
 from idemnet.steps.publish import publish_mix
 from idemnet.tasks import get_task
 from idemnet.tasks.deblur import synthesize_blur
-from idemnet.training.validation import choose
+from idemnet.training.order import spread
 
 from ..test_project import loader
 
@@ -168,12 +170,26 @@ def test_a_mix_that_was_interrupted_is_not_published(tmp_path, real):
 
 def test_validation_takes_patches_in_proportion_to_the_weights(tmp_path, real):
     mix = Prepared(tmp_path, mixed(real))
-    reader = mix.patches.splits["validation"]
-    names = [reader.rows[number].sequence.split("/")[0] for number in choose(reader, 4, {})]
-    assert len(names) == 4
-    chosen = choose(reader, 4, {"real": 3.0, "scenes": 1.0})
-    names = [reader.rows[number].sequence.split("/")[0] for number in chosen]
+    sequences = [row.sequence for row in mix.patches.splits["validation"].rows]
+    assert len(spread(sequences, 4, {})) == 4
+    chosen = spread(sequences, 4, {"real": 3.0, "scenes": 1.0})
+    names = [sequences[number].split("/")[0] for number in chosen]
     assert names.count("real") == 3 and names.count("scenes") == 1
+
+
+def test_validation_takes_whole_images_that_are_held_out_from_every_source(tmp_path, real):
+    mix = Prepared(tmp_path, mixed(real))
+    patches = {row.sequence for row in mix.patches.splits["validation"].rows}
+    trained_on = {row.sequence for row in mix.patches.splits["train"].rows}
+    images = held_out_images(mix.pairs, mix.patches, 4)
+    held_out = {f"{pair.split}/{pair.sequence}" for pair in images}
+    [sequence] = patches - {"scenes/scene_000"}
+    assert held_out == {f"train/{sequence}", "validation/scenes/scene_000"}
+    assert sequence not in trained_on
+    assert all(pair.degraded().shape == (pair.height, pair.width, 3) for pair in images)
+    assert held_out_images(mix.pairs, mix.patches, 0) == ()
+    test = replace(mix.pairs, pairs=[one for one in mix.pairs.pairs if one.split == "test"])
+    assert held_out_images(test, mix.patches, 4) == ()  # a study's own test set
 
 
 FAULTS = {

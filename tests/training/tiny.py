@@ -17,7 +17,7 @@ import torch
 
 from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.parameters.train import TrainParameters
-from idemnet.steps.data import Patches, PatchRow
+from idemnet.steps.data import Pair, Patches, PatchRow
 from idemnet.training.job import TrainingJob
 from idemnet.training.launch import launch
 
@@ -92,6 +92,33 @@ class RandomPatches:
         if self.poison == "nan" and len(self.reads) > self.after:
             return np.full((size, size, 3), np.nan, np.float32), clean[window]
         return degraded[window], clean[window]
+
+
+@dataclass(frozen=True)
+class RandomImage:
+    """A whole image made from its number."""
+
+    number: int
+    width: int
+    name: str = "image.png"
+
+    def __call__(self) -> Any:
+        random = np.random.default_rng(self.number)
+        return random.integers(0, 256, (*self.size(), 3), np.uint8)
+
+    def size(self) -> tuple[int, int]:
+        return 40, self.width
+
+
+TILED = 7000
+"""Width of a random image that is restored in two tiles."""
+
+
+def whole_images(count: int, width: int) -> tuple[Pair, ...]:
+    return tuple(
+        Pair("validation", "s", str(n), 5, 40, width, *(RandomImage(k, width) for k in (n, n + 9)))
+        for n in range(count)
+    )
 
 
 @dataclass

@@ -96,7 +96,10 @@ class PatchesDataset(PreparedDataset[Patches]):
             split: PatchArray(folder / split, _read_index(folder / split / INDEX))
             for split in manifest.about["splits"]
         }
-        return Patches(manifest.fingerprint, manifest.about["size"], splits, self.task)
+        return Patches(
+            manifest.fingerprint, manifest.about["size"], splits, self.task,
+            held_out=frozenset(manifest.about["held_out"]),
+        )  # fmt: skip
 
     def join(self, manifest: Manifest, mix: Mix[Patches]) -> Patches:
         splits: dict[Split, dict[str, PatchReader]] = {}
@@ -106,7 +109,12 @@ class PatchesDataset(PreparedDataset[Patches]):
         [size] = {part.data.size for part in mix.parts.values()}
         joined = {split: JoinedPatches(readers) for split, readers in splits.items()}
         weights = {name: part.weight for name, part in mix.parts.items()}
-        return Patches(manifest.fingerprint, size, joined, self.task, weights)
+        held_out = frozenset(
+            f"{name}/{sequence}"
+            for name, part in mix.parts.items()
+            for sequence in part.data.held_out
+        )
+        return Patches(manifest.fingerprint, size, joined, self.task, weights, held_out)
 
     def publish(self, folder: Path, recipe: Recipe) -> None:
         publish(folder, recipe, _write_block, _finish)

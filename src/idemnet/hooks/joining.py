@@ -34,7 +34,8 @@ def join_training(step: Node, catalog: DataCatalog, expected: str | None = None)
     """
     weights = cast(Any, catalog.get(step.outputs[0]))
     try:
-        training = step.func(catalog.load(step.inputs[0]), training_parameters(step, catalog))
+        data = [catalog.load(name) for name in step.inputs if not name.startswith("params:")]
+        training = step.func(*data, training_parameters(step, catalog))
         training.join(weights.checkpoints, weights.tracker, expected)
     except (BadInputError, DatasetError) as error:
         raise click.ClickException(str(find_bad_input(error) or error)) from error

@@ -133,6 +133,11 @@ class TrainParameters(Parameters):
     passes are trained, after the third."""
     validation_patches: PositiveInt = 100
     """Number of validation patches, spread over the held-out sequences."""
+    validation_images: NonNegativeInt = 0
+    """Number of whole held-out images, spread over the sequences, that are restored too; only
+    logged: patches select the weights."""
+    validation_image_epochs: PositiveInt = 50
+    """Epochs between validations on whole images, which take longer than patches."""
 
     workers: NonNegativeInt = 1
     """Loader processes; does not change results."""

@@ -22,7 +22,7 @@ from idemnet.steps.plan import fingerprint, flatten
 from idemnet.steps.services import CheckpointStore, EvaluationStore, Tracker
 from idemnet.steps.study import Outcome
 from idemnet.studies.parts.study import Cell, Study
-from idemnet.training.job import TrainingJob
+from idemnet.training.job import LOGGED, TrainingJob
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,9 @@ class StudyRun:
         """Return the fingerprint of the study: its data and cells."""
         parts = {"name": self.study.name, "patches": self.patches.fingerprint}
         trials = {
-            trial.name: self._training(trial.cell, trial.seed).model_dump(mode="json")
+            trial.name: self._training(trial.cell, trial.seed).model_dump(
+                mode="json", exclude=LOGGED
+            )
             for trial in self.trials
         }
         return fingerprint("study", versions.STUDY, self.parameters, self.evaluate, parts, trials)
@@ -166,12 +168,12 @@ class StudyRun:
                     f"trust its code, set study.cells.{cell.name}.train.model to it"
                 )
             return TrainedModel(weights, card, [])
-        settings = self._training(cell, seed)
-        return train(self.patches, settings).run(self.checkpoints, self.tracker)
+        training = train(self.patches, self.pairs, self._training(cell, seed))
+        return training.run(self.checkpoints, self.tracker)
 
     def _job(self, cell: Cell, seed: int) -> TrainingJob:
-        settings = self._training(cell, seed)
-        return TrainingJob(self.study.task, settings, self.patches, self.checkpoints, self.tracker)
+        training = train(self.patches, self.pairs, self._training(cell, seed))
+        return training.job(self.checkpoints, self.tracker)
 
     def _training(self, cell: Cell, seed: int) -> TrainParameters:
         return self.study.training(cell, seed, self.parameters, self.train)

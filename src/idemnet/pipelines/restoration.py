@@ -21,7 +21,7 @@ def create_pipeline(task: str) -> Pipeline:
         node(download, "params:source", "raw", name="download"),
         node(synthesize, ["raw", "params:synthesize"], "pairs", name="synthesize"),
         node(crop, ["pairs", "params:crop"], "patches", name="crop"),
-        node(train, ["patches", "params:train"], "weights", name="train"),
+        node(train, ["patches", "pairs", "params:train"], "weights", name="train"),
         node(evaluate, ["pairs", "weights", "params:evaluate"], "evaluation", name="evaluate"),
         node(report, ["evaluation", "weights", "runs"], "report", name="report"),
     ]

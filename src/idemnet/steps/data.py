@@ -95,6 +95,8 @@ class Patches:
     task: str
     weights: Mapping[str, float] = field(default_factory=dict)
     """Of each source, where there are several."""
+    held_out: frozenset[str] = frozenset()
+    """Training sequences that are used for validation."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ def start_helpers() -> None:
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
+
 KILL: signal.Signals = getattr(signal, "SIGKILL", signal.SIGTERM)
 """Windows has only SIGTERM, which ends a process there just as well."""
 

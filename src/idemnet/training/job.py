@@ -13,7 +13,7 @@ from idemnet.errors import BadInputError
 from idemnet.parameters.renamed import with_new_names, with_old_names
 from idemnet.parameters.train import TrainParameters
 from idemnet.steps import versions
-from idemnet.steps.data import Patches
+from idemnet.steps.data import Pair, Patches
 from idemnet.steps.plan import fingerprint, flatten
 from idemnet.steps.services import CheckpointStore, Tracker
 from idemnet.system.resources import cores, idle_cores
@@ -28,6 +28,8 @@ WITHOUT_EFFECT = {
     "rendezvous_minutes",
 }  # fmt: skip
 """Parameters that only affect the duration of a training."""
+LOGGED = {"validation_images", "validation_image_epochs"}
+"""Parameters that only affect what is logged."""
 ENVIRONMENT = {
     "device", "threads", "deterministic", "compile", "accumulation_steps", "checkpoint_iterations",
     "processes", "nodes",
@@ -47,6 +49,8 @@ class TrainingJob:
     patches: Patches
     checkpoints: CheckpointStore
     tracker: Tracker
+    images: tuple[Pair, ...] = ()
+    """Whole held-out images to validate on."""
     joins: bool = False
     """Whether another node owns the folder and saves checkpoints."""
     started: float = STARTED
@@ -115,8 +119,9 @@ class TrainingJob:
     def made_from(self) -> dict[str, Any]:
         """Return what determines the result in exact arithmetic, except code (versions.TRAIN)."""
         _, card = self.initial
+        excluded = WITHOUT_EFFECT | LOGGED | ENVIRONMENT
         return {
-            "train": self.parameters.model_dump(mode="json", exclude=WITHOUT_EFFECT | ENVIRONMENT),
+            "train": self.parameters.model_dump(mode="json", exclude=excluded),
             "data": self.patches.fingerprint,
             "initial": {"weights": card["sha256"]} if card else {},
         }

@@ -19,7 +19,7 @@ from idemnet.training.pending import NORM, PendingUpdates, Update
 from idemnet.training.process_group import ProcessGroup, gradient_exchange
 from idemnet.training.schedule import learning_rate, passes_in
 from idemnet.training.state import State
-from idemnet.training.validation import selection_score, show_sample, validate
+from idemnet.training.validation import selection_score, show_sample, validate, validate_images
 
 logger = logging.getLogger(__name__)
 
@@ -184,6 +184,11 @@ def end_epoch(
             for name, image in show_sample(result, job.patches, job.device).items():
                 journal.image(state.step, name, image)
         result.train()
+    epochs = parameters.validation_image_epochs
+    if processes.is_local_main and job.images and (last or (epoch + 1) % epochs == 0):
+        scores = validate_images(state.result.eval(), job.images, job.device)
+        means |= {f"validation/{name}": value for name, value in scores.items()}
+        state.result.train()
     state.history[-1] = means
     if journal:
         journal.log(state.step, {f"epoch/{k}": v for k, v in means.items() if k != "epoch"})

@@ -100,6 +100,19 @@ def shuffled(seed: int, number: int, count: int) -> NDArray[np.int64]:
     return np.random.default_rng([seed, number]).permutation(count)
 
 
+def spread(sequences: Sequence[str], count: int, weights: Mapping[str, float]) -> list[int]:
+    """Choose items for validation, spread over their sequences; of several sources, by weight."""
+    numbers: dict[str, list[int]] = {}
+    for number, sequence in enumerate(sequences):
+        numbers.setdefault(source_of(sequence) if weights else "", []).append(number)
+    unit = count / sum(weights.get(name, 1.0) for name in numbers)
+    chosen = []
+    for name, own in numbers.items():
+        wanted = min(max(1, round(unit * weights.get(name, 1.0))), len(own))
+        chosen += [own[at] for at in np.linspace(0, len(own) - 1, wanted).astype(int)]
+    return chosen
+
+
 def batches(pairs: int, batch_size: int, epochs: int, start: int) -> Iterator[list[Draw]]:
     """Return the draws of every batch from update number `start` on; a short rest is left out."""
     per_epoch = pairs // batch_size

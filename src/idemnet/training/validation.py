@@ -1,7 +1,8 @@
 """Validate weights on held-out sequences: PSNR of the first pass and of the third."""
 
+import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -9,9 +10,13 @@ from torch import Tensor, nn
 
 from idemnet.imaging.image import Image
 from idemnet.imaging.metrics import cap_psnr, decibels, loss
-from idemnet.steps.data import Patches, PatchReader
-from idemnet.steps.mix import source_of
+from idemnet.inference.receptive_field import find_period
+from idemnet.inference.restore import settle_tiles
+from idemnet.inference.tiling import restore_in_tiles
+from idemnet.parameters.restore import TilingParameters
+from idemnet.steps.data import Pair, Patches
 from idemnet.system.device import round_to_8_bits, to_image, to_tensor
+from idemnet.training.order import spread
 
 PASSES = 3
 BATCH = 8
@@ -26,7 +31,7 @@ def validate(model: nn.Module, patches: Patches, count: int, device: str) -> dic
         the third (`psnr_3`), and `gap`, the loss by repeating.
     """
     reader = patches.splits["validation"]
-    chosen = choose(reader, count, patches.weights)
+    chosen = spread([row.sequence for row in reader.rows], count, patches.weights)
     scores: list[list[float]] = []
     for first in range(0, len(chosen), BATCH):
         numbers = chosen[first : first + BATCH]
@@ -37,27 +42,42 @@ def validate(model: nn.Module, patches: Patches, count: int, device: str) -> dic
             passes.append(model(passes[-1]))
         scores += np.transpose([psnr(passes[at], clean) for at in (0, 1, PASSES)]).tolist()
     psnr_input, first_pass, third_pass = (float(mean) for mean in np.mean(scores, axis=0))
-    if not all(map(math.isfinite, (psnr_input, first_pass, third_pass))):
-        raise RuntimeError(f"validation is not finite: {first_pass} dB, then {third_pass} dB")
-    return {
-        "psnr_input": psnr_input,
-        "psnr": first_pass,
-        "psnr_3": third_pass,
-        "gap": loss([first_pass, third_pass]),
-    }
+    return _finite(
+        {
+            "psnr_input": psnr_input,
+            "psnr": first_pass,
+            "psnr_3": third_pass,
+            "gap": loss([first_pass, third_pass]),
+        }
+    )
 
 
-def choose(reader: PatchReader, count: int, weights: Mapping[str, float]) -> list[int]:
-    """Choose patches spread over the held-out sequences; of several sources, by their weights."""
-    rows: dict[str, list[int]] = {}
-    for number, row in enumerate(reader.rows):
-        rows.setdefault(source_of(row.sequence) if weights else "", []).append(number)
-    unit = count / sum(weights.get(name, 1.0) for name in rows)
-    chosen = []
-    for name, numbers in rows.items():
-        wanted = min(max(1, round(unit * weights.get(name, 1.0))), len(numbers))
-        chosen += [numbers[at] for at in np.linspace(0, len(numbers) - 1, wanted).astype(int)]
-    return chosen
+@torch.no_grad()
+def validate_images(model: nn.Module, images: Sequence[Pair], device: str) -> dict[str, float]:
+    """Restore whole held-out images in one pass, in tiles as for evaluation.
+
+    These scores are only logged: weights are selected by patches.
+
+    Returns:
+        Mean PSNR in dB of the degraded images (`image_psnr_input`) and of the restored ones
+        (`image_psnr`).
+    """
+    # A copy, as the overlap is kept for each network, and these weights change.
+    how = settle_tiles(copy.deepcopy(model), TilingParameters(), device)
+    tiles = {"tile": how.tile, "overlap": how.tile_overlap or 0, "period": find_period(model)}
+    scores = []
+    for pair in images:
+        degraded, clean = (to_tensor([read()], device) for read in (pair.degraded, pair.clean))
+        restored = restore_in_tiles(model, degraded, **tiles)
+        scores.append([*psnr(degraded, clean), *psnr(restored, clean)])
+    psnr_input, first_pass = map(float, np.mean(scores, axis=0))
+    return _finite({"image_psnr_input": psnr_input, "image_psnr": first_pass})
+
+
+def _finite(scores: dict[str, float]) -> dict[str, float]:
+    if not all(map(math.isfinite, scores.values())):
+        raise RuntimeError(f"validation is not finite: {scores}")
+    return scores
 
 
 def selection_score(scores: Mapping[str, float], passes: int) -> float:
