@@ -68,10 +68,20 @@ def test_what_looks_around_leaves_no_seam():
 
 def test_tiles_share_as_little_as_they_can():
     assert tile_shape(720, 1280, tile=544, overlap=72) == (424, 680)  # two by two, not by three
-    assert tile_shape(720, 1280, tile=528, overlap=72) == (400, 680)  # shares more: 424 is too much
-    assert tile_shape(720, 1280, tile=512, overlap=82) == (402, 498)  # smaller than five strips
+    assert tile_shape(720, 1280, tile=528, overlap=72) == (424, 488)  # two by three small ones
     assert tile_shape(100, 9000, tile=512, overlap=64)[0] == 100  # a panorama is cut one way only
+    assert tile_shape(9000, 100, tile=512, overlap=64)[1] == 100
     assert tile_shape(500, 500, tile=512, overlap=64) == (500, 500)
+
+
+@pytest.mark.parametrize(("overlap", "most"), [(58, 1.3), (128, 1.8), (210, 2.9)])
+def test_tiles_of_a_photograph_are_no_flatter_than_those_of_a_small_picture(overlap, most):
+    """Flat tiles would restore each pixel up to nine times."""
+    restored = 1.0
+    for length, tile in zip((4000, 6000), tile_shape(4000, 6000, 512, overlap), strict=True):
+        starts = tile_starts(length, tile, overlap)
+        restored *= sum(min(tile, length - start) for start in starts) / length
+    assert restored < most
 
 
 @pytest.mark.parametrize("radius", [0, 3, 20])

@@ -22,8 +22,6 @@ def ignore_tiles(_done: int, _count: int) -> None:
 
 SQUARE = 32
 """Pixels: a multiple of the total stride of every network here."""
-BAND = 4
-"""Largest size of a band, in tiles."""
 FADE = 8
 """Pixels in the middle of an overlap across which tiles are blended. Pixels nearer to a tile's edge
 lack context and are left to the neighbour; at the start of the blend the tile has hardly any
@@ -99,52 +97,33 @@ def fits(height: int, width: int, tile: int) -> bool:
 def tile_shape(
     height: int, width: int, tile: int, overlap: int, period: int = SQUARE
 ) -> tuple[int, int]:
-    """Return the tile shape, of at most `tile` squared pixels, that overlaps least.
-
-    Among nearly equal ones the smallest, which takes the least memory.
-
-    Six tiles of 488x424 cover 1280x720 with less work than six of 512x512. For wide images tiles
-    are flat: one band of them is in memory at a time, which must not grow with the image.
-    """
+    """Return the shape of tiles, nearly square, of at most `tile` squared pixels."""
     if fits(height, width, tile):
         return height, width
-    best, least = (min(tile, height), min(tile, width)), (math.inf, 0)
-    tallest = max(BAND * tile**2 // width, overlap + period)
-    for rows in range(1, height // period + 2):
-        for tall in _even(height, rows, overlap, period):
-            widest = tile**2 // tall
-            if tall > tallest or widest < min(width, overlap + period):
-                continue
-            columns = 1 if width <= widest else len(tile_starts(width, widest, overlap, period))
-            for wide in _even(width, columns, overlap, period):
-                if wide > widest:
-                    continue
-                restored = _covered(height, tall, overlap, period)
-                restored *= _covered(width, wide, overlap, period)
-                cost = round(restored / (height * width), 2), tall * wide
-                if cost < least:
-                    best, least = (tall, wide), cost
-    return best
+    tall, wide = (_tile_length(length, tile, overlap, period) for length in (height, width))
+    rows_first = tall, _tile_length(width, tile**2 // tall, overlap, period)
+    columns_first = _tile_length(height, tile**2 // wide, overlap, period), wide
+
+    def restored(shape: tuple[int, int]) -> int:
+        covered = 1
+        for length, side in zip((height, width), shape, strict=True):
+            starts = _starts(length, side, overlap, period)
+            covered *= sum(min(side, length - start) for start in starts)
+        return covered
+
+    return min(rows_first, columns_first, key=restored)
 
 
-def _even(length: int, count: int, overlap: int, period: int) -> list[int]:
-    """Return the smallest tile lengths that cover an axis with this many tiles.
+def _tile_length(length: int, most: int, overlap: int, period: int) -> int:
+    """Return the shortest tile that covers an axis with as few tiles as one of length `most`.
 
-    Tiles start at multiples of the period, so equal lengths would often overlap more than needed;
-    the last tile may be shorter.
+    Tiles start at multiples of the period, so others would overlap more than needed.
     """
-    if count == 1:
-        return [length]
-    periods = max(1, (length - overlap) // (count * period))
-    steps = (periods * period, (periods + 1) * period)
-    return [max(step + overlap, length - (count - 1) * step) for step in steps]
-
-
-def _covered(length: int, tile: int, overlap: int, period: int) -> int:
-    """Add up the lengths of all tiles."""
-    if length <= tile:
-        return length
-    return sum(min(tile, length - start) for start in tile_starts(length, tile, overlap, period))
+    if length <= most or most < overlap + period:
+        return min(length, most)
+    steps = (most - overlap) // period
+    count = math.ceil((length - overlap) / (steps * period))
+    return math.ceil((length - overlap) / (count * period)) * period + overlap
 
 
 def tile_starts(length: int, tile: int, overlap: int, period: int = SQUARE) -> list[int]:
@@ -162,13 +141,18 @@ def tile_starts(length: int, tile: int, overlap: int, period: int = SQUARE) -> l
     return [0, *range(step, length - tile + step, step)] if length > tile else [0]
 
 
+def _starts(length: int, tile: int, overlap: int, period: int) -> list[int]:
+    """Return the starts of tiles; a single tile needs no overlap."""
+    return tile_starts(length, tile, overlap, period) if length > tile else [0]
+
+
 def _fades(length: int, tile: int, overlap: int, period: int) -> list[tuple[int, Tensor]]:
     """Return each tile's start along one axis and its blending weights, which add up to 1."""
     fading = min(FADE, overlap)
     unseen = (overlap - fading) // 2
     fades = []
     total = torch.zeros(length, dtype=torch.float64)
-    for start in tile_starts(length, tile, overlap, period) if length > tile else [0]:
+    for start in _starts(length, tile, overlap, period):
         size = min(tile, length - start)
         places = torch.arange(size, dtype=torch.float64)
         rising = (places + 1 - unseen) / (fading + 1) if start > 0 else torch.ones_like(places)
