@@ -24,7 +24,7 @@ from idemnet.storage.executor import (
     workers_from,
 )
 from idemnet.storage.journal import SupersededError
-from idemnet.system.resources import TILES, keep_freed, limit_cores
+from idemnet.system.resources import limit_cores
 
 if TYPE_CHECKING:
     from distributed import Client, SpecCluster
@@ -157,7 +157,6 @@ def _run_on_worker(
                 f"worker on {socket.gethostname()}: has {name} {version(name)}, but the run has "
                 f"{wanted}; install the same version, or results may differ"
             )
-    keep_freed(TILES)
     limit_cores(1)  # each of the worker's threads has a job
     try:
         return run_job(job, folder, first, write)
