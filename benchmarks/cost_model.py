@@ -17,7 +17,7 @@ from idemnet.inference.memory import predict_memory
 from idemnet.models.cost import count_macs
 from idemnet.models.idempotent import IdempotentNet
 from idemnet.parameters.network import IdempotentParameters
-from idemnet.system.resources import SMALL, keep_freed
+from idemnet.system.resources import return_freed
 
 WIDTHS, SIZES = (16, 32, 48), ((256, 256), (512, 512), (360, 640))
 
@@ -79,7 +79,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:]:
-        keep_freed(SMALL)  # as the command does where memory is limited
+        return_freed()  # as the command does where memory is limited
         print(json.dumps(measure(*map(int, sys.argv[1:]))))
     else:
         main()

@@ -26,7 +26,7 @@ from idemnet.inference.network import Network
 from idemnet.media.image_files import ImageFile, write_image
 from idemnet.parameters.evaluate import EvaluateParameters
 from idemnet.steps.data import Pair
-from idemnet.system.resources import TILES, cores, keep_freed
+from idemnet.system.resources import cores
 
 IMAGES, ROUNDS, SCORES = 10, 3, 22
 
@@ -109,7 +109,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    keep_freed(TILES)  # as workers do
     if len(sys.argv) == 2:
         with tempfile.TemporaryDirectory() as folder:
             few_or_many = make_pairs(Path(folder), int(sys.argv[1]))

@@ -29,7 +29,6 @@ from idemnet.media.read_photo import PhotoFile
 from idemnet.media.write_photo import encode_photo
 from idemnet.parameters.source import SceneParameters
 from idemnet.storage.atomic import write_atomic
-from idemnet.system.resources import TILES, keep_freed
 
 PICTURES, ROUNDS, WAIT = 50, 3, 0.1
 
@@ -125,7 +124,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    keep_freed(TILES)  # as the command does
     if sys.argv[1:]:
         restore(
             Restorer.load("deblur", device="cpu"),

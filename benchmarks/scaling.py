@@ -23,7 +23,6 @@ from idemnet.fetch.sources import SourcesOnDisk
 from idemnet.media.image_files import ImageFile
 from idemnet.parameters.source import SourceParameters
 from idemnet.steps.data import Pair
-from idemnet.system.resources import TILES, keep_freed
 
 ROUNDS, FRAMES, PAIRS = 4, 99, 4
 
@@ -62,7 +61,6 @@ WORKS = {"decode": decode, "synthesise": synthesise, "score": score}
 
 def answer(place: Path) -> None:
     """Answer the name of a work with the seconds that it took."""
-    keep_freed(TILES)  # as workers do
     score(place)  # load libraries
     serve(lambda word: timed(partial(WORKS[word], place)))
 

@@ -71,6 +71,7 @@ def test_tiles_share_as_little_as_they_can():
     assert tile_shape(720, 1280, tile=544, overlap=72) == (424, 680)  # two by two, not by three
     assert tile_shape(720, 1280, tile=528, overlap=72) == (424, 488)  # two by three small ones
     assert tile_shape(100, 9000, tile=512, overlap=64)[0] == 100  # a panorama is cut one way only
+    assert tile_shape(9000, 100, tile=512, overlap=64)[1] == 100
     assert tile_shape(500, 500, tile=512, overlap=64) == (500, 500)
 
 

@@ -3,11 +3,13 @@
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import torch
 from kedro.io import DatasetError
 
 from idemnet.datasets.pairs import PairsDataset
@@ -16,7 +18,8 @@ from idemnet.parameters.cluster import ClusterParameters
 from idemnet.parameters.synthesize import BlurParameters
 from idemnet.steps.data import RawData
 from idemnet.steps.plan import Recipe
-from idemnet.storage.cluster import jobs_on
+from idemnet.storage.cluster import _divide_gpus, jobs_on
+from idemnet.storage.executor import Job, run_jobs
 from idemnet.storage.journal import Journal
 from idemnet.tasks.deblur import synthesize_blur
 
@@ -134,6 +137,36 @@ def test_an_image_that_kills_every_worker_is_an_error(tmp_path):
         jobs_on(ClusterParameters(local=1)),  # Dask starts another worker for one that died
     ):
         PairsDataset(str(tmp_path / "pairs/set")).save(blurred(log, deadly))
+
+
+@pytest.mark.parametrize(
+    ("count", "visible", "shown"),
+    [(2, None, "010"), (2, "4,6", "464"), (1, None, "000"), (0, None, [None] * 3)],
+)
+def test_workers_of_this_machine_are_given_its_gpus_in_turn(monkeypatch, count, visible, shown):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert [one.get("CUDA_VISIBLE_DEVICES") for one in _divide_gpus(3)] == list(shown)
+
+
+def show_gpu(wanted: Collection[str]) -> Iterator[tuple[str, str]]:
+    time.sleep(0.5)  # so that every worker has one
+    return ((name, os.environ["CUDA_VISIBLE_DEVICES"]) for name in wanted)
+
+
+def return_content(_: Path, __: str, content: str) -> str:
+    return content
+
+
+@pytest.mark.slow
+def test_jobs_see_the_gpu_of_their_worker_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    jobs = [Job((str(number),), show_gpu) for number in range(4)]
+    with jobs_on(ClusterParameters(local=2)):
+        found = run_jobs(jobs, tmp_path, tmp_path / "journals", return_content, "gpus")
+    assert set(found.values()) == {"0", "1"}
 
 
 @pytest.mark.parametrize(

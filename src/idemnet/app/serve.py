@@ -17,7 +17,6 @@ from idemnet.app.samples import make_samples
 from idemnet.errors import BadInputError
 from idemnet.inference.find_weights import find_weights
 from idemnet.inference.restorer import Restorer
-from idemnet.system.resources import TILES, keep_freed
 from idemnet.tasks import task_names
 
 HOST = "127.0.0.1"
@@ -41,7 +40,6 @@ def serve(
         BadInputError: If there are no such weights, the host is not this computer's, or the port
             is taken.
     """
-    keep_freed(TILES)
     restorers = load_restorers(weights)
     compared = None if compare is None else Restorer.load(compare)
     if compared is not None and compared.card["task"] not in restorers:

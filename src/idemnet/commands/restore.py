@@ -96,9 +96,10 @@ def restore(
         raise click.UsageError(f"--explain is for pictures: {videos[0].source} is a video.")
     if not todo:
         return
-    from idemnet.system.resources import SMALL, TILES, keep_freed  # noqa: PLC0415
+    if memory is not None:
+        from idemnet.system.resources import return_freed  # noqa: PLC0415
 
-    keep_freed(TILES if memory is None else SMALL)
+        return_freed()
     restorer = load_restorer(
         task, weights, network=network, passes=passes, memory=memory, device=device
     )

@@ -100,8 +100,18 @@ def tile_shape(
     """Return the shape of tiles, nearly square, of at most `tile` squared pixels."""
     if fits(height, width, tile):
         return height, width
-    tall = _tile_length(height, tile, overlap, period)
-    return tall, _tile_length(width, tile**2 // tall, overlap, period)
+    tall, wide = (_tile_length(length, tile, overlap, period) for length in (height, width))
+    rows_first = tall, _tile_length(width, tile**2 // tall, overlap, period)
+    columns_first = _tile_length(height, tile**2 // wide, overlap, period), wide
+
+    def restored(shape: tuple[int, int]) -> int:
+        covered = 1
+        for length, side in zip((height, width), shape, strict=True):
+            starts = _starts(length, side, overlap, period)
+            covered *= sum(min(side, length - start) for start in starts)
+        return covered
+
+    return min(rows_first, columns_first, key=restored)
 
 
 def _tile_length(length: int, most: int, overlap: int, period: int) -> int:
@@ -131,13 +141,18 @@ def tile_starts(length: int, tile: int, overlap: int, period: int = SQUARE) -> l
     return [0, *range(step, length - tile + step, step)] if length > tile else [0]
 
 
+def _starts(length: int, tile: int, overlap: int, period: int) -> list[int]:
+    """Return the starts of tiles; a single tile needs no overlap."""
+    return tile_starts(length, tile, overlap, period) if length > tile else [0]
+
+
 def _fades(length: int, tile: int, overlap: int, period: int) -> list[tuple[int, Tensor]]:
     """Return each tile's start along one axis and its blending weights, which add up to 1."""
     fading = min(FADE, overlap)
     unseen = (overlap - fading) // 2
     fades = []
     total = torch.zeros(length, dtype=torch.float64)
-    for start in tile_starts(length, tile, overlap, period) if length > tile else [0]:
+    for start in _starts(length, tile, overlap, period):
         size = min(tile, length - start)
         places = torch.arange(size, dtype=torch.float64)
         rising = (places + 1 - unseen) / (fading + 1) if start > 0 else torch.ones_like(places)

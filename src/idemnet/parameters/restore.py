@@ -16,8 +16,7 @@ class TilingParameters(Parameters):
 
     tile: Annotated[int, Field(ge=64, le=32768)] = 512
     """Images with more pixels than a square of this side are restored in tiles of at most that
-    many; tiles too small for the overlap are enlarged. With 512, many arrays of the paper's network
-    are small enough for malloc to keep (idemnet.system.resources.TILES)."""
+    many; tiles too small for the overlap are enlarged."""
     tile_overlap: Annotated[int, Field(ge=0, le=1024)] | None = None
     """Overlap of neighbouring tiles in pixels. `null`: from the network's receptive field, which
     is on the weights' card, or else measured before the first tile."""

@@ -1,12 +1,14 @@
 """Jobs on a Dask cluster, whose machines share the project's folder."""
 
 import logging
+import os
 import socket
 from collections.abc import Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
+from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +24,10 @@ from idemnet.storage.executor import (
     workers_from,
 )
 from idemnet.storage.journal import SupersededError
-from idemnet.system.resources import TILES, keep_freed, limit_cores
+from idemnet.system.resources import limit_cores
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, SpecCluster
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +73,8 @@ class Cluster:
         client, self._client = self._client, None
         if client is not None:
             client.close()
+            if client.cluster is not None:
+                client.cluster.close()
 
     def _count(self) -> int:
         assert self._client
@@ -96,12 +100,7 @@ def _connect(parameters: ClusterParameters) -> "Client":
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
     if parameters.local:
         with no_main_module():
-            client = Client(
-                n_workers=parameters.local,
-                threads_per_worker=1,
-                memory_limit=0,
-                dashboard_address="127.0.0.1:0",
-            )
+            client = Client(_start_local(parameters.local))
     else:
         try:
             client = Client(parameters.scheduler, timeout=10)
@@ -115,6 +114,32 @@ def _connect(parameters: ClusterParameters) -> "Client":
         _name(parameters), len(client.nthreads()), client.dashboard_link,
     )  # fmt: skip
     return client
+
+
+def _start_local(count: int) -> "SpecCluster":
+    """Start a scheduler and workers on this machine, among which its GPUs are divided."""
+    from distributed import Nanny, Scheduler, SpecCluster  # noqa: PLC0415
+
+    host = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    options = {"host": "127.0.0.1", "nthreads": 1, "memory_limit": 0}
+    return SpecCluster(
+        scheduler={"cls": Scheduler, "options": {"port": 0, "dashboard": True, **host}},
+        workers={
+            number: {"cls": Nanny, "options": {**options, "env": environment}}
+            for number, environment in enumerate(_divide_gpus(count))
+        },
+    )
+
+
+def _divide_gpus(workers: int) -> list[dict[str, str]]:
+    """Return the environment of each worker, which shows it one GPU in turn, if there are any."""
+    import torch  # noqa: PLC0415  # takes seconds
+
+    gpus = [str(number) for number in range(torch.cuda.device_count())]
+    if gpus and "CUDA_VISIBLE_DEVICES" in os.environ:
+        gpus = os.environ["CUDA_VISIBLE_DEVICES"].split(",")
+    turns = islice(cycle(gpus), workers)
+    return [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in turns] or [{} for _ in range(workers)]
 
 
 def _name(parameters: ClusterParameters) -> str:
@@ -132,7 +157,6 @@ def _run_on_worker(
                 f"worker on {socket.gethostname()}: has {name} {version(name)}, but the run has "
                 f"{wanted}; install the same version, or results may differ"
             )
-    keep_freed(TILES)
     limit_cores(1)  # each of the worker's threads has a job
     try:
         return run_job(job, folder, first, write)

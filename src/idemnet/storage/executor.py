@@ -22,7 +22,7 @@ from idemnet.errors import BadInputError
 from idemnet.storage.journal import Journal, LineCounter, read_journals
 from idemnet.system.processes import exit_with_parent, start_helpers
 from idemnet.system.progress import Advance, count_items
-from idemnet.system.resources import TILES, cores, keep_freed
+from idemnet.system.resources import cores
 
 POLL_SECONDS = 0.25
 DIED = "a worker process died (killed, or out of memory); run the same command again to resume"
@@ -176,16 +176,12 @@ def open_processes(jobs: int) -> Iterator[Workers]:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["idemnet.media.image_files"])
     start_helpers()
-    with _Processes(min(cores(), jobs), context, _start_worker) as pool:
+    # Without their parent, nobody is left to take the results.
+    with _Processes(min(cores(), jobs), context, exit_with_parent) as pool:
         try:
             yield Workers(pool, cores)
         except BrokenProcessPool as error:
             raise RuntimeError(DIED) from error
-
-
-def _start_worker() -> None:
-    keep_freed(TILES)  # from the first image on, as glibc would after many
-    exit_with_parent()  # nobody is left to take the results
 
 
 @contextmanager

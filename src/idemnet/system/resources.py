@@ -53,19 +53,18 @@ def peak_memory() -> int:
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Options of glibc's mallopt."""
-TILES, SMALL = 10_000_000, 1_000_000
-"""Bytes: largest freed array that is kept, for tiles of the default size and where memory is
-limited."""
+RETURNED = 1_000_000
+"""Bytes: smallest freed array that goes back to the system where memory is limited."""
 
 
-def keep_freed(size: int) -> None:
-    """Make malloc keep freed arrays of up to this size for reuse, and return larger ones.
+def return_freed() -> None:
+    """Make malloc return freed arrays to the system instead of keeping them for reuse.
 
-    Reuse avoids page faults: restoring in tiles takes a fifth less time than if everything is
-    returned. The setting affects the whole process, so only commands set it, not importable code.
+    Memory can then be predicted, but page faults cost time. The setting affects the whole process,
+    so only commands set it, not importable code.
     """
     if sys.platform == "linux":
         with suppress(AttributeError):  # not glibc
             library = ctypes.CDLL(None)
-            library.mallopt(M_MMAP_THRESHOLD, size)
-            library.mallopt(M_TRIM_THRESHOLD, 2 * size)
+            library.mallopt(M_MMAP_THRESHOLD, RETURNED)
+            library.mallopt(M_TRIM_THRESHOLD, 2 * RETURNED)
