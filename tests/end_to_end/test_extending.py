@@ -54,7 +54,8 @@ def test_a_new_task(project, monkeypatch):
 @pytest.mark.slow
 def test_a_new_study(project):
     [run] = apply(project, "A new study")
-    small = {"train": {"epochs": 1, "single_pass_epochs": 0}, "evaluate": {"detailed_images": 1}}
+    train = {"epochs": 1, "single_pass_epochs": 0, "crop": 16}
+    small = {"train": train, "evaluate": {"detailed_images": 1}}
     project.set_parameters({**SMALL, "study": small})
     project.run(*run)
     folder = project.folder / "data/08_reporting/studies/builtin"

@@ -15,7 +15,7 @@ from ..conftest import SMALL, Project
 
 STUDY = {
     "seeds": 2,
-    "train": {"epochs": 2, "single_pass_epochs": 1},
+    "train": {"epochs": 2, "single_pass_epochs": 1, "crop": 16},
     "evaluate": {"detailed_images": 1, "samples": 1},
     "cells": {"dmphn_without": {"weights": "nowhere/weights.safetensors"}},
     "studies": {

@@ -53,6 +53,7 @@ class PageDataset(AbstractDataset[str, str]):
         return self._path.read_text(encoding="utf-8")
 
     def save(self, data: str) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)  # the first study is still to come
         write_atomic(self._path, [data.encode()])
 
     def _exists(self) -> bool:
