@@ -21,6 +21,7 @@ PAGE = HERE.parent / "docs" / "performance.md"
 SCRIPTS = (
     "network",
     "shipped",
+    "figure_1",
     "tiling",
     "folder",
     "training_step",
