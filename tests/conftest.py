@@ -115,7 +115,7 @@ class Project:
     def set_base(self, parameters: dict) -> None:
         """Merge parameters into conf/base, which DVC watches."""
         (self.folder / "conf/local/parameters_test.yml").unlink(missing_ok=True)
-        for path in (self.folder / "conf/base").glob("[ps]*.yml"):  # parameters and sources
+        for path in (self.folder / "conf/base").glob("parameters*.yml"):
             settings = yaml.safe_load(path.read_text(encoding="utf-8"))
             for group in settings.keys() & parameters.keys():
                 kept = settings[group]

@@ -153,25 +153,20 @@ def make_small(project: Project) -> None:
             settings["crop"] = {"size": 32, "stride": 32, "min_contrast": 0}
             settings["train"] = {**settings["train"], **train, "single_pass_epochs": 0}
             settings["evaluate"] = {**settings.get("evaluate", {}), **evaluate}
-            path.write_text(yaml.safe_dump({task: settings}))
-        sources = yaml.safe_load((conf / "sources.yml").read_text())
-        mix = sources["deblur"]["source"].get("mix", {})
-        for task, settings in sources.items():
-            for source in (settings["source"], *(mix.values() if task == "deblur" else ())):
+            mix = settings["source"].get("mix", {})
+            for source in (settings["source"], *mix.values()):
                 source["expected"] = {}
                 if "builtin" in source:
                     source["builtin"] |= SMALL[task]["source"]["builtin"]
-        if environment_name == "paper":
-            sources["deblur"]["source"]["archive"]["addresses"] = ["imitations/GOPRO_Large.zip"]
-        elif environment_name == "gopro_third":
-            sources["deblur"]["source"]["folder"]["path"] = "GOPRO_Large.unpacked/GOPRO_Large"
-            (conf / "parameters_study.yml").unlink()
-        else:
-            mix["gopro_third"] |= {
-                "folder": {"path": "GOPRO_Large.unpacked/GOPRO_Large"},
-                "crop": {},
-            }
-        (conf / "sources.yml").write_text(yaml.safe_dump(sources))
+            unpacked = {"path": "GOPRO_Large.unpacked/GOPRO_Large"}
+            if mix:
+                mix["gopro_third"] |= {"folder": unpacked, "crop": {}}
+            elif environment_name == "gopro_third":
+                settings["source"]["folder"] = unpacked
+            elif "archive" in settings["source"]:
+                settings["source"]["archive"]["addresses"] = ["imitations/GOPRO_Large.zip"]
+            path.write_text(yaml.safe_dump({task: settings}))
+    (project.folder / "conf/gopro_third/parameters_study.yml").unlink()
 
 
 def make_inputs(folder: Path) -> None:

@@ -115,15 +115,12 @@ def test_its_page_s_command_trains_it(project):
     small["train"] = {**starter["train"], **small["train"]}
     small["train"] |= {"model": starter["train"]["model"], "network": {"unet": {"width": 4}}}
     small["evaluate"] = {**starter["evaluate"], **small["evaluate"]}
-    scenes = small.pop("source")["builtin"]
-    place.write_text(yaml.safe_dump({"deblur": small}))
-    sources = project.folder / "conf/starter/sources.yml"
-    settings = yaml.safe_load(sources.read_text())
-    mix = settings["deblur"]["source"]["mix"]
+    mix = starter["source"]["mix"]
     real_pairs(project.folder.parent / "gopro_third")
     mix["gopro_third"] |= {"expected": {}, "crop": {"validation_sequences": ["a_07_00"]}}
-    mix["scenes"]["builtin"] |= scenes
-    sources.write_text(yaml.safe_dump(settings))
+    mix["scenes"]["builtin"] |= small["source"]["builtin"]
+    small["source"] = starter["source"]
+    place.write_text(yaml.safe_dump({"deblur": small}))
     photographs = project.folder / "data/01_raw/photographs"
     photographs.mkdir(parents=True)
     meadow = np.random.default_rng(0).integers(0, 256, (300, 400, 3), np.uint8)

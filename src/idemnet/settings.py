@@ -22,7 +22,6 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 CONFIG_LOADER_ARGS = {
     "base_env": "base",
     "default_run_env": "local",
-    "config_patterns": {"parameters": ["parameters*", "sources*"]},
     # An environment contains only what it changes.
     "merge_strategy": {"parameters": "soft", "globals": "soft"},
 }

@@ -78,12 +78,11 @@ def test_every_step_is_a_stage(reproduced):
 
 
 def raise_version(project: Project, name: str) -> None:
-    path = project.folder / "src/idemnet/steps/versions.py"
+    own = "tasks/deblur.py" if name == "VERSION" else "steps/versions.py"
+    path = project.folder / "src/idemnet" / own
     text = path.read_text()
-    [[_, number]] = re.findall(rf'^({name} = |SYNTHESIZE = {{"{name}": )(\d+)', text, re.MULTILINE)
-    raised = re.sub(rf'({name}"?[ =:]+){number}', rf"\g<1>{int(number) + 1}", text, count=1)
-    assert raised != text
-    path.write_text(raised)
+    [number] = re.findall(rf"^{name} = (\d+)", text, re.MULTILINE)
+    path.write_text(text.replace(f"\n{name} = {number}\n", f"\n{name} = {int(number) + 1}\n"))
 
 
 def recomputed(output: str) -> set[str]:
@@ -120,7 +119,7 @@ def test_a_raised_version_recomputes_its_step_and_what_follows(repository):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "first"),
-    [("RENDER", 0), ("deblur", 1), ("CROP", 2), ("TRAIN", 3), ("EVALUATE", 4), ("REPORT", 5)],
+    [("RENDER", 0), ("VERSION", 1), ("CROP", 2), ("TRAIN", 3), ("EVALUATE", 4), ("REPORT", 5)],
 )
 def test_every_raised_version_recomputes_its_step_and_what_follows(repository, version, first):
     raise_version(repository, version)

@@ -56,12 +56,11 @@ def test_the_paper_s_haze_waits_for_a_folder_and_then_uses_it(project):
     for split, number in (("train", 1), ("train", 2), ("test", 1400)):
         write_image(folder, f"{split}/clear/{number}.png", np.zeros((84, 84, 3), np.uint8))
         write_image(folder, f"{split}/hazy/{number}_1.png", np.zeros((64, 64, 3), np.uint8))
-    sources = project.folder / "conf/paper/sources.yml"
-    settings = yaml.safe_load(sources.read_text())
-    settings["dehaze"]["source"]["expected"] = {"train_images": 2, "height": 64}
-    sources.write_text(yaml.safe_dump(settings))
-    (project.folder / "conf/paper/parameters_dehaze.yml").unlink()
+    place = project.folder / "conf/paper/parameters_dehaze.yml"
+    source = yaml.safe_load(place.read_text())["dehaze"]["source"]
+    place.unlink()
     small = {
+        "source": {**source, "expected": {"train_images": 2, "height": 64}},
         "crop": {"size": 32, "stride": 32, "min_contrast": 0},
         "train": {"crop": 32},
     }

@@ -31,7 +31,7 @@ def mixed(project) -> Project:
     mix["scenes"]["builtin"] |= SMALL["deblur"]["source"]["builtin"]
     mix["my_videos"]["videos"]["path"] = "videos"
     local = project.folder / "conf/local"
-    (local / "sources.yml").write_text(yaml.safe_dump(settings))
+    (local / "parameters_deblur.yml").write_text(yaml.safe_dump(settings))
     (local / "globals.yml").write_text("dataset: mixed")
     return project
 

@@ -73,17 +73,17 @@ def test_data_sets_live_side_by_side(project):
         for name in ("train/GOPR0001_07_00", "train/GOPR0002_11_00", "test/GOPR0003_11_00"):
             for role in ("blur", "blur_gamma", "sharp"):
                 file.writestr(f"GOPRO_Large/{name}/{role}/000001.png", image)
-    sources = project.folder / "conf/paper/sources.yml"
-    settings = yaml.safe_load(sources.read_text())
-    settings["deblur"]["source"]["archive"]["addresses"] = [str(archive)]
-    settings["deblur"]["source"]["expected"] = {"train_sequences": 2, "height": 64, "width": 64}
-    sources.write_text(yaml.safe_dump(settings))
+    place = project.folder / "conf/paper/parameters_deblur.yml"
+    source = yaml.safe_load(place.read_text())["deblur"]["source"]
+    place.unlink()
+    source["archive"]["addresses"] = [str(archive)]
+    source["expected"] = {"train_sequences": 2, "height": 64, "width": 64}
     small = {
+        "source": source,
         "crop": {"size": 32, "stride": 32, "min_contrast": 0},
         "train": {"crop": 32},
     }
     project.set_parameters({"deblur": small}, env="paper")
-    (project.folder / "conf/paper/parameters_deblur.yml").unlink()
     project.run("kedro", "run", "--env=paper", "--pipeline=prepare_deblur")
     after = project.bytes_below()
     assert {name: after[name] for name in before} == before
@@ -129,7 +129,7 @@ def test_own_videos_become_a_data_set_of_their_own(project):
         write_video(videos / name, count=20)
     local = project.folder / "conf" / "local"
     (local / "globals.yml").write_text("dataset: my_videos")
-    (local / "sources.yml").write_text(
+    (local / "parameters_deblur.yml").write_text(
         f"deblur: {{source: {{kind: videos, videos: {{path: '{videos}'}}}}}}"
     )
     project.run("kedro", "run", "--pipeline=prepare_deblur")

@@ -72,7 +72,7 @@ def test_mlflow_has_the_run_with_its_parameters_curves_and_model(trained):
 
 def test_the_paper_environment_holds_the_paper_s_settings_and_starts_on_a_cpu(project):
     """One step, with the paper's network; smaller crops, since a CPU needs minutes for 6 x 256²."""
-    sources = project.folder / "conf/paper/sources.yml"
+    sources = project.folder / "conf/paper/parameters_deblur.yml"
     settings = yaml.safe_load(sources.read_text())
     archive = project.folder / "GOPRO_Large.zip"
     picture = np.random.default_rng(0).integers(0, 256, (32, 32, 3), np.uint8)

@@ -44,7 +44,7 @@ def test_the_command_that_was_killed_resumes_when_it_is_given_again(project, ser
     sha256 = hashlib.sha256(data).hexdigest()
     source = {"kind": "archive", "archive": {"addresses": [url], "sha256": sha256}}
     settings = yaml.safe_dump({"deblur": {"source": source}})
-    (project.folder / "conf/local/sources.yml").write_text(settings)
+    (project.folder / "conf/local/parameters_deblur.yml").write_text(settings)
     archives = project.folder / "data/01_raw/archives"
     running = project.start(*DOWNLOAD)
     wait_until(lambda: half_arrived(archives))

@@ -28,7 +28,7 @@ def test_a_run_names_the_file_and_trains_nothing(project):
     os.truncate(torn, torn.stat().st_size - 12)
     source = {"kind": "folder", "layout": "gopro", "folder": {"path": str(pictures)}}
     settings = yaml.safe_dump({"deblur": {"source": source}})
-    (project.folder / "conf/local/sources.yml").write_text(settings)
+    (project.folder / "conf/local/parameters_deblur.yml").write_text(settings)
     refused = project.run("kedro", "run", "--pipeline=train_deblur", check=False)
     assert refused.returncode == 1
     assert f"{torn}: is truncated" in refused.stderr

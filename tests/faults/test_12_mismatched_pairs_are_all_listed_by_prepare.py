@@ -19,7 +19,7 @@ def test_the_command_lists_the_first_ten_and_counts_the_rest_before_any_training
     write_image(pictures, "train/a_07_00/blur/12.png", image(1, 64, 64))
     source = {"kind": "folder", "layout": "gopro", "folder": {"path": str(pictures)}}
     settings = yaml.safe_dump({"deblur": {"source": source}})
-    (project.folder / "conf/local/sources.yml").write_text(settings)
+    (project.folder / "conf/local/parameters_deblur.yml").write_text(settings)
     refused = project.run("kedro", "run", "--pipeline=train_deblur", check=False)
     assert refused.returncode == 1
     assert "13 pairs do not fit: train/a_07_00/blur/12.png has no partner; " in refused.stderr

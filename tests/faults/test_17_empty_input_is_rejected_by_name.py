@@ -18,7 +18,7 @@ def test_the_command_leaves_with_one(project):
     (empty / "train").mkdir(parents=True)
     (empty / ".hidden.png").write_bytes(b"x")
     settings = {"deblur": {"source": {"kind": "folder", "folder": {"path": str(empty)}}}}
-    (project.folder / "conf/local/sources.yml").write_text(yaml.safe_dump(settings))
+    (project.folder / "conf/local/parameters_deblur.yml").write_text(yaml.safe_dump(settings))
     run = project.run("kedro", "run", "--pipeline=prepare_deblur", check=False)
     assert run.returncode == 1
     assert f"{empty}: no file matches SPLIT/SEQUENCE/FRAME.png; it has no" in run.stderr

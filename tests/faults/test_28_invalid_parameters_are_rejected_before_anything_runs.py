@@ -106,3 +106,12 @@ def test_an_old_name_is_rejected_with_the_new_one_before_anything_runs(project):
         "  study.train.warmup_epochs was renamed to single_pass_epochs\n"
     )
     assert not (project.folder / "data").exists()
+
+
+def test_a_file_of_sources_is_rejected_with_its_new_place(project):
+    """As earlier versions read it; ignoring it would train on other data."""
+    (project.folder / "conf/local/sources.yml").write_text("deblur: {source: {kind: folder}}")
+    rejected = project.run("kedro", "run", check=False)
+    assert rejected.returncode == 1
+    assert "conf/local/sources.yml: no longer read, move its content to" in rejected.stderr
+    assert not (project.folder / "data").exists()

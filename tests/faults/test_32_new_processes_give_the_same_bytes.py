@@ -26,7 +26,7 @@ def run_on(frames: Path, project: Project, pipeline: str, *more: str) -> Project
     local = project.folder / "conf/local"
     (local / "globals.yml").write_text("dataset: frames")
     source = {"kind": "folder", "layout": "frames", "folder": {"path": str(frames)}}
-    (local / "sources.yml").write_text(yaml.safe_dump({"deblur": {"source": source}}))
+    (local / "parameters_deblur.yml").write_text(yaml.safe_dump({"deblur": {"source": source}}))
     seeded = ("env", "PYTHONHASHSEED=random")
     project.run(*seeded, "kedro", "run", f"--pipeline={pipeline}", *more)
     return project

@@ -13,6 +13,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -402,9 +403,10 @@ RESULTS: dict[str, Callable[[Path], Results]] = {
 
 def current(name: str) -> int:
     """Return a step's version as the code has it."""
-    group, _, task = name.partition(".")
-    version = getattr(versions, group)
-    return int(version[task] if task else version)
+    _, _, task = name.partition(".")
+    if task:
+        return int(import_module(f"idemnet.tasks.{task}").VERSION)
+    return int(getattr(versions, name))
 
 
 def write_known(name: str, folder: Path) -> None:

@@ -1,5 +1,6 @@
 """Check parameters before every run, and report bad input in one sentence."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -31,7 +32,11 @@ class ParameterHooks:
             "realblur": SourceParameters,
             "cluster": ClusterParameters,
         }
-        faults = [f"  {fault}" for fault in find_old_names(parameters)] or [
+        faults = [
+            f"  {file}: no longer read, move its content to parameters_<task>.yml"
+            for file in Path(context.config_loader.conf_source).glob("*/sources*.yml")
+        ]
+        faults += [f"  {fault}" for fault in find_old_names(parameters)] or [
             *(f"  {key}: unknown task" for key in parameters if key not in known),
             *(
                 fault

@@ -90,7 +90,7 @@ def _check_says_where(source: SourceParameters | MixedSourceParameters, where: s
     if not place:
         raise BadInputError(
             f"{where}.kind is '{source.kind}', so {where}.{source.kind}.{key} must say where the "
-            "data is: in sources.yml, or by --params"
+            "data is: in the task's parameters, or by --params"
         )
 
 

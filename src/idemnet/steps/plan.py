@@ -57,7 +57,7 @@ def step(
 
     Args:
         name: Name of the step.
-        version: Version of its code (steps/versions.py).
+        version: Version of its code (steps/versions.py, or the task's file).
         packages: Packages whose releases may change its results.
     """
 

@@ -1,5 +1,7 @@
 """Versions of the steps. Raise a number when its step gives other results for the same inputs.
 
+That of synthesize is each task's own: VERSION in its file.
+
 This is the only change detector for code: every fingerprint contains the version of its step, and
 dvc.yaml tracks the same numbers as `params:`, so Kedro and DVC agree on what to recompute. Source
 files are not compared. tests/pipelines/test_versions.py has known results of each version and fails
@@ -10,8 +12,6 @@ RENDER = 1
 """download: built-in scenes."""
 FETCH = 1
 """download: archives, folders and videos."""
-SYNTHESIZE = {"deblur": 1, "dehaze": 1, "derain": 1}
-"""By task."""
 CROP = 1
 TRAIN = 2
 EVALUATE = 3

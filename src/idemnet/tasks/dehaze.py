@@ -9,12 +9,14 @@ from idemnet.imaging.haze import make_hazy
 from idemnet.imaging.image import Image, LazyDepth
 from idemnet.parameters.synthesize import HazeParameters
 from idemnet.parameters.task import TaskParameters
-from idemnet.steps import versions
 from idemnet.steps.data import RawData
 from idemnet.steps.mix import for_each_source
 from idemnet.steps.pairs import Versions, plan_ready_pairs, plan_versions
 from idemnet.steps.plan import Plan, step
 from idemnet.tasks.task import Sample, Task, Words
+
+VERSION = 1
+"""Of the synthesis; raise it when the same inputs give other pairs."""
 
 
 class DehazeParameters(TaskParameters):
@@ -22,7 +24,7 @@ class DehazeParameters(TaskParameters):
 
 
 @for_each_source("synthesize")
-@step("synthesize haze", versions.SYNTHESIZE["dehaze"])
+@step("synthesize haze", VERSION)
 def synthesize_haze(raw: RawData, haze: HazeParameters) -> Plan:
     """Add haze to the middle frame of each sequence; ready-made pairs are used in place.
 
