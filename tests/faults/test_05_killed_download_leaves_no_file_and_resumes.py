@@ -123,13 +123,6 @@ def test_partial_of_another_address_is_kept(server, tmp_path, hold):
     assert "Range" not in server.seen[-1]
 
 
-def test_partial_of_an_earlier_version_is_swept(server, tmp_path):
-    (tmp_path / "a.zip.12-ab.part").mkdir()
-    (tmp_path / "a.zip.12-ab.part/body").write_bytes(DATA[:HALF])
-    get(server.on("/a.zip", whole(DATA)), tmp_path)
-    assert names(tmp_path) == ["a.zip", "a.zip.sha256"]
-
-
 def test_web_page_in_place_of_the_rest_does_not_cost_what_is_there(server, tmp_path, hold):
     url = leave_half(server, tmp_path, hold)
     server.on("/a.zip", says(200, {"Content-Type": "text/html"}, b"<html>log in</html>"))

@@ -1,10 +1,7 @@
 """Another store gets everything of the project's own, once, whatever interrupts the copying."""
 
 import contextlib
-import errno
-import fcntl
 import itertools
-import os
 import shutil
 import subprocess
 import time
@@ -13,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sqlalchemy
+from filelock import FileLock
 
 from idemnet.errors import BadInputError
 from idemnet.evaluation.metrics import summarise
 from idemnet.tracking import push as pushing
-from idemnet.tracking.registry import add_version
+from idemnet.tracking.registry import register
 from idemnet.tracking.tracker import Tracker
 from idemnet.tracking.uri import sqlite_uri
 
@@ -44,7 +42,7 @@ def small(tables, tmp_path) -> Path:
     local = client(sqlite_uri(store))
     [finished] = [run for run in runs(sqlite_uri(store)) if run.data.tags["fingerprint"][0] == "0"]
     tags = {"validation/selection": "30.0", "dataset": "scenes"}
-    add_version(local, finished.info.run_id, "idemnet-deblur", tags)
+    register(local, finished.info.run_id, "idemnet-deblur", tags)
     local.set_registered_model_alias("idemnet-deblur", "champion", "1")
     return store
 
@@ -170,19 +168,19 @@ def stored(engine: sqlalchemy.Engine) -> int:
         return connection.scalar(sqlalchemy.text("select count(*) from metrics"))
 
 
-def test_a_champion_of_others_stays_unless_it_is_worse_on_the_same_data(store, uri, monkeypatch):
+@pytest.mark.parametrize(
+    "theirs", [("40.0", "scenes"), ("20.0", "gopro"), ("20.0", "scenes")], ids=str
+)
+def test_a_champion_of_others_stays_unless_it_is_worse_on_the_same_data(
+    store, uri, monkeypatch, theirs
+):
     team = client(uri)
-    place = team.create_experiment("theirs")
-    for score, dataset in (("40.0", "scenes"), ("20.0", "gopro"), ("20.0", "scenes")):
-        run = team.create_run(place).info.run_id
-        tags = {"validation/selection": score, "dataset": dataset}
-        add_version(team, run, "idemnet-deblur", tags)
-        [theirs] = team.search_model_versions(f"run_id = '{run}'")
-        team.set_registered_model_alias("idemnet-deblur", "champion", theirs.version)
-        assert push(uri, store, monkeypatch).exit_code == 0
-        best = team.get_model_version_by_alias("idemnet-deblur", "champion")
-        is_ours = best.run_id != run
-        assert is_ours == ((score, dataset) == ("20.0", "scenes"))
+    run = team.create_run(team.create_experiment("theirs")).info.run_id
+    tags = dict(zip(("validation/selection", "dataset"), theirs, strict=True))
+    register(team, run, "idemnet-deblur", tags)
+    assert push(uri, store, monkeypatch).exit_code == 0
+    best = team.get_model_version_by_alias("idemnet-deblur", "champion")
+    assert (best.run_id != run) == (theirs == ("20.0", "scenes"))
 
 
 def test_a_run_that_cannot_be_pushed_hides_no_other(store, uri, monkeypatch):
@@ -190,10 +188,10 @@ def test_a_run_that_cannot_be_pushed_hides_no_other(store, uri, monkeypatch):
     real = pushing._copy
     secret = "API request to http://me:hunter2@host failed\nbadly"
 
-    def copy(local, target, run, *rest):
+    def copy(store, local, target, run, places):
         if run.info.run_id == bad.info.run_id:
             raise RuntimeError(secret)
-        return real(local, target, run, *rest)
+        return real(store, local, target, run, places)
 
     monkeypatch.setattr(pushing, "_copy", copy)
     said = push(uri, store, monkeypatch)
@@ -204,21 +202,11 @@ def test_a_run_that_cannot_be_pushed_hides_no_other(store, uri, monkeypatch):
 
 def test_one_process_pushes_at_a_time(store, uri):
     with (
-        pushing._push_lock(store),
+        FileLock(store.parent / ".mlflow.db.push"),
         pytest.raises(BadInputError, match="another process is pushing"),
     ):
         list(pushing.push(store, uri))
     assert runs(uri) == []
-
-
-def test_where_the_file_system_has_no_locks_a_push_warns_and_works(store, uri, monkeypatch, caplog):
-    def flock(*_):
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-    monkeypatch.setattr(fcntl, "flock", flock)
-    list(pushing.push(store, uri))
-    assert "No locks available" in caplog.text
-    assert runs(uri) != []
 
 
 def test_without_another_store_nothing_is_pushed(store, tmp_path, monkeypatch):

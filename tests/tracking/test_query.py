@@ -4,7 +4,7 @@ import pytest
 from mlflow import MlflowClient
 
 from idemnet.errors import BadInputError
-from idemnet.tracking.query import Database, _read_server, find_runs
+from idemnet.tracking.query import _read_server, find_runs, read_curve, read_runs
 
 
 @pytest.fixture
@@ -40,13 +40,13 @@ def shown(runs):
 
 
 def test_the_database_holds_what_the_client_answers(uri, database, client, runs):
-    ours = Database(database)
+    ours = read_runs(database)
     theirs, their_curve = _read_server(uri)
-    assert {run.name for run in ours.runs()} == set(runs)
-    assert ours.runs()[0].name == runs[0]
-    assert shown(ours.runs()) == shown(theirs)
-    for run in ours.runs():
-        curve = ours.curve(run.id, "test/repeat/psnr")
+    assert {run.name for run in ours} == set(runs)
+    assert ours[0].name == runs[0]
+    assert shown(ours) == shown(theirs)
+    for run in ours:
+        curve = read_curve(database, run.id, "test/repeat/psnr")
         assert repr(curve) == repr(their_curve(run.id, "test/repeat/psnr"))
         assert [step for step, _ in curve] == [1, 2, 3]
 

@@ -24,9 +24,10 @@ from idemnet.evaluation.metrics import summarise
 from idemnet.media.image_files import decode_image
 from idemnet.steps.data import Report
 from idemnet.tracking.query import find_runs
-from idemnet.tracking.run import curves, find_run
+from idemnet.tracking.run import curves
+from idemnet.tracking.store import run_files
 from idemnet.tracking.tracker import Tracker
-from idemnet.tracking.uri import local_path, sqlite_uri, tracking_uri
+from idemnet.tracking.uri import sqlite_uri, tracking_uri
 
 from ..reporting.example_results import make_evaluation
 from .stores import DATA, client, files, history, recorded, runs
@@ -59,7 +60,7 @@ def test_a_run_has_all_that_belongs_to_it(database, uri, tmp_path, monkeypatch):
     small, whole, results = sorted(files(client(uri), run.info.run_id), key=len, reverse=True)
     assert small.startswith("images/validation~restored+step+0+timestamp+")
     assert small.endswith("+compressed.webp") and results == "history.json"
-    picture = local_path(run.info.artifact_uri) / whole
+    picture = run_files(database, run.info.run_id) / whole
     assert (decode_image(picture.read_bytes(), picture.name) == IMAGE).all()
     assert run.info.artifact_uri.startswith((tmp_path / "mlruns").as_uri())
     assert not (Path.cwd() / "mlruns").exists()
@@ -87,7 +88,7 @@ def test_a_resumed_run_starts_once_and_repeats_nothing(database, uri):
     assert history(uri, again.info.run_id, "validation/psnr") == [(5, 20), (9, 22)]
     assert history(uri, again.info.run_id, "epoch/loss") == [(5, 2)]
     assert len(files(client(uri), again.info.run_id)) == 2 * 6
-    [picture] = local_path(again.info.artifact_uri).glob("images/*+step+3+*.png")
+    [picture] = run_files(database, again.info.run_id).glob("images/*+step+3+*.png")
     assert (decode_image(picture.read_bytes(), picture.name) == IMAGE).all()
 
 
@@ -106,7 +107,7 @@ def test_half_an_image_is_made_whole(database, uri):
     with recorded(database) as run:
         run.image(3, "restored", IMAGE)
     [found] = runs(uri)
-    [small] = local_path(found.info.artifact_uri).glob("images/*.webp")
+    [small] = run_files(database, found.info.run_id).glob("images/*.webp")
     small.unlink()
     with recorded(database) as run:
         run.image(3, "restored", IMAGE)
@@ -284,7 +285,7 @@ def test_the_tracker_gives_the_figures_of_other_trainings(tracker):
     }
     assert len(tracker.evaluations(except_for="c" * 64)) == 2
     [run] = [one for one in runs(sqlite_uri(tracker.store)) if one.info.run_name == "run-b"]
-    [path] = local_path(run.info.artifact_uri).rglob("evaluation.json")
+    [path] = run_files(tracker.store, run.info.run_id).rglob("evaluation.json")
     path.write_text('{"psnr": 30.0}')  # measured by another version of idemnet
     assert tracker.evaluations(except_for="a" * 64) == []
     assert Tracker(tracker.store, "deblur", "gopro").evaluations(except_for="a" * 64) == []
@@ -317,7 +318,7 @@ def test_the_store_may_lie_in_any_folder(tables, tmp_path, name):
         run.finish({}, {"weights": b"1"})
     [found] = runs(sqlite_uri(store))
     assert history(sqlite_uri(store), found.info.run_id, "loss") == [(0, 1)]
-    assert (local_path(find_run(store, "0" * 64).artifacts) / "weights").read_bytes() == b"1"
+    assert (run_files(store, found.info.run_id) / "weights").read_bytes() == b"1"
     assert len(list(root.glob("mlruns/*/artifacts/images/*"))) == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == [name]
 

@@ -128,20 +128,15 @@ def _check_member(info: zipfile.ZipInfo) -> str:
     name = unicodedata.normalize("NFC", info.orig_filename)
     parts = name.removesuffix("/").split("/")
     dots = [part for part in parts if not part.strip(". ")]  # or what some systems treat as such
-    part_bytes = max(len(part.encode()) for part in parts)
-    kind = S_IFMT(info.external_attr >> 16)
+    too_long = len(name.encode()) > NAME_BYTES or any(len(p.encode()) > PART_BYTES for p in parts)
+    special = S_IFMT(info.external_attr >> 16) not in (0, S_IFDIR if name[-1:] == "/" else S_IFREG)
     stored, packed, size = not info.compress_type, info.compress_size, info.file_size
     for wrong, problem in (
-        (any(unicodedata.category(one) == "Cc" for one in name), "its name has control characters"),
-        ("\\" in name, "its name has a backslash"),
-        (name.startswith("/") or re.match("[A-Za-z]:", name), "its name is an absolute path"),
+        (re.search(r"[\x00-\x1f\x7f-\x9f\\]", name), "its name has a control code or backslash"),
+        (re.match("/|[A-Za-z]:", name), "its name is an absolute path"),
         (dots, f"its name has the parts {dots}"),
-        (part_bytes > PART_BYTES, f"its name has a part of more than {PART_BYTES} bytes"),
-        (len(name.encode()) > NAME_BYTES, f"its name has more than {NAME_BYTES} bytes"),
-        (
-            kind not in (0, S_IFDIR if name.endswith("/") else S_IFREG),
-            "it is a link or another special file",
-        ),
+        (too_long, f"its name has over {NAME_BYTES} bytes, or a part of over {PART_BYTES}"),
+        (special, "it is a link or another special file"),
         (info.flag_bits & _ENCRYPTED, "it is encrypted"),
         (
             info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED),

@@ -7,13 +7,14 @@ import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 from rich.filesize import decimal
 
 from idemnet.errors import BadInputError
-from idemnet.fetch import hub
 from idemnet.fetch.address import check_address, file_name, hide_secrets
+from idemnet.fetch.hub import HubFile, locate
 from idemnet.fetch.transfer import Partial, receive
 from idemnet.storage.atomic import FULL, NoRoomError, raise_if_disk_full
 from idemnet.storage.checksum import Record, hash_file
@@ -22,7 +23,6 @@ logger = logging.getLogger(__name__)
 
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0
 """Seconds before the first retry of a broken transfer; doubled each time."""
-ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 
 
 def fetch(
@@ -46,10 +46,11 @@ def fetch(
     remote: list[str] = []
     for text in addresses:
         try:
-            downloaded = re.match(r"(?i)https?:|[^/]*://", text) is not None
-            address = check_address(text) if downloaded else text
-            path = folder / file_name(address) if downloaded else Path(text)
-            if _is_available(path, sha256, downloaded=downloaded):
+            if not re.match(r"(?i)https?:|[^/]*://", text):
+                return _check_local_file(Path(text), sha256)
+            address = check_address(text)
+            path = folder / file_name(address)
+            if _is_downloaded(path, sha256):
                 return path
             remote.append(address)
         except BadInputError as error:
@@ -70,54 +71,51 @@ def fetch(
     raise BadInputError("; ".join(errors) or "expected an address to download from, got none")
 
 
-def _is_available(path: Path, sha256: str | None, *, downloaded: bool) -> bool:
-    """Return whether the file needs no download; earlier downloads have a sha256 record."""
-    if not os.path.isfile(path):  # noqa: PTH113, as Path.is_file raises on a forbidden folder
-        if downloaded:
-            return False
-        got = "a folder" if os.path.isdir(path) else "none"  # noqa: PTH112
-        raise BadInputError(f"{path}: expected a file, got {got}")
-    record = Record.read(path) if downloaded else None
+def _check_local_file(path: Path, sha256: str | None) -> Path:
+    try:
+        path.open("rb").close()
+        got = hash_file(path) if sha256 else None
+    except OSError as error:
+        raise BadInputError(f"{path}: expected a file, got: {error.strerror}") from error
+    if got != sha256:
+        raise BadInputError(f"{path}: expected sha256 {sha256}, got {got}")
+    return path
+
+
+def _is_downloaded(path: Path, sha256: str | None) -> bool:
+    """Return whether a file was downloaded earlier: then it has a record, or the sha256."""
+    record = Record.read(path)
+    if not os.path.isfile(path) or not (record or sha256):  # noqa: PTH113, it never raises
+        return False
     if record and record.size != path.stat().st_size:
         logger.warning("%s has changed since it was downloaded: downloading it again", path)
         return False
-    if sha256 is None:
-        return not downloaded or record is not None
-    try:
-        got = record.sha256 if record else hash_file(path)
-    except OSError as error:
-        raise BadInputError(f"{path}: expected a readable file, got: {error.strerror}") from error
-    if got != sha256:
-        hint = ": remove it to download it again, or correct the sha256" if downloaded else ""
-        raise BadInputError(f"{path}: expected sha256 {sha256}, got {got}{hint}")
+    got = record.sha256 if record else hash_file(path)
+    if sha256 not in (None, got):
+        hint = "remove it to download it again, or correct the sha256"
+        raise BadInputError(f"{path}: expected sha256 {sha256}, got {got}: {hint}")
     return True
 
 
 def _download(address: str, path: Path, sha256: str | None, retries: int, timeout: float) -> Path:
-    tries = 0
-    while True:
-        tries += 1
+    for tries in count(1):
         try:
-            return _try_once(address, path, sha256, timeout)
+            is_on_hub = address.startswith("hf:")
+            file = locate(address, timeout) if is_on_hub else HubFile(address, sha256, {})
+            if sha256 and file.sha256 not in (None, sha256):
+                raise BadInputError(f"expected sha256 {sha256}, got {file.sha256}")
+            partial = Partial(path, file.url)
+            with _disk_errors(partial):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                receive(file.url, partial, timeout, file.headers)
+                partial.publish(path, _verify(partial, sha256 or file.sha256))
+            break
         except ConnectionError as error:
             if tries > retries:
                 raise BadInputError(f"{error} (attempt {tries} of {tries})") from error
             wait = min(FIRST_WAIT * 2 ** (tries - 1), LONGEST_WAIT)
             logger.warning("%s: %s; retrying in %.1f s", hide_secrets(address), error, wait)
             time.sleep(wait)
-
-
-def _try_once(address: str, path: Path, sha256: str | None, timeout: float) -> Path:
-    file = hub.HubFile(address, sha256, {})
-    if address.startswith("hf:"):
-        file = hub.locate(address, timeout)
-        if sha256 and file.sha256 not in (None, sha256):
-            raise BadInputError(f"expected sha256 {sha256}, got {file.sha256}")
-    partial = Partial(path, file.url)
-    with _disk_errors(partial):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        receive(file.url, partial, timeout, file.headers)
-        partial.publish(path, _verify(partial, sha256 or file.sha256))
     logger.info("%s is %s from %s", path, decimal(path.stat().st_size), hide_secrets(address))
     return path
 
@@ -126,7 +124,7 @@ def _verify(partial: Partial, sha256: str | None) -> str:
     """Return the sha256 of a complete file; a wrong file is deleted, as resuming cannot fix it."""
     with partial.path.open("rb") as file:
         start = file.read(4)
-    if not start.startswith(ZIP_STARTS):
+    if start not in (b"PK\x03\x04", b"PK\x05\x06"):
         problem = f"expected a zip file, got one that starts with {start!r}"
     elif not zipfile.is_zipfile(partial.path):
         problem = f"expected a zip file, got {partial.size} bytes without the end"

@@ -4,14 +4,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from idemnet.errors import BadInputError
-
-if TYPE_CHECKING:
-    from huggingface_hub import HfUri
 
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
@@ -27,7 +23,7 @@ class HubFile(NamedTuple):
 
 
 def locate(address: str, timeout: float) -> HubFile:
-    """Resolve a large file on the Hub, `hf://datasets/OWNER/NAME/PATH[@REVISION]`.
+    """Resolve a large file on the Hub, `hf://datasets/OWNER/NAME[@REVISION]/PATH`.
 
     huggingface_hub's own download (2.4) starts over after a kill, too slow for 9 GB.
 
@@ -35,10 +31,15 @@ def locate(address: str, timeout: float) -> HubFile:
         ConnectionError: If the Hub cannot be reached, or is busy.
         BadInputError: If the file does not exist, or the user has no access.
     """
-    from huggingface_hub import get_hf_file_metadata, get_token, hf_hub_url  # noqa: PLC0415
+    from huggingface_hub import (  # noqa: PLC0415
+        get_hf_file_metadata,
+        get_token,
+        hf_hub_url,
+        parse_hf_uri,
+    )
 
     with _plain_errors():
-        uri = _parse(address)
+        uri = parse_hf_uri(address)
         if not uri.path_in_repo:
             raise BadInputError("expected the address of a file, got that of a repository")
         place = {"repo_id": uri.id, "filename": uri.path_in_repo, "repo_type": uri.type}
@@ -57,10 +58,10 @@ def download_files(address: str, *names: str) -> Path:
     Raises:
         BadInputError: If one of them is neither on the Hub nor in the cache.
     """
-    from huggingface_hub import hf_hub_download  # noqa: PLC0415
+    from huggingface_hub import hf_hub_download, parse_hf_uri  # noqa: PLC0415
 
     with _final_errors(address):
-        uri = _parse(address)
+        uri = parse_hf_uri(address)
         if uri.path_in_repo:
             raise BadInputError("expected hf://OWNER/NAME[@REVISION], got the address of a file")
         path, revision = Path(), uri.revision
@@ -76,10 +77,10 @@ def upload_files(repository: str, files: Mapping[str, bytes], message: str) -> s
     Raises:
         BadInputError: If the Hub rejects them or cannot be reached.
     """
-    from huggingface_hub import CommitOperationAdd, HfApi  # noqa: PLC0415
+    from huggingface_hub import CommitOperationAdd, HfApi, parse_hf_uri  # noqa: PLC0415
 
     with _final_errors(repository):
-        uri = _parse(f"hf://{repository}")
+        uri = parse_hf_uri(f"hf://{repository}")
         if uri.type != "model" or uri.path_in_repo or uri.revision:
             raise BadInputError("expected OWNER/NAME")
         api = HfApi()
@@ -87,15 +88,6 @@ def upload_files(repository: str, files: Mapping[str, bytes], message: str) -> s
         additions = [CommitOperationAdd(name, content) for name, content in files.items()]
         commit = api.create_commit(uri.id, additions, commit_message=message)
         return f"hf://{uri.id}@{commit.oid}"
-
-
-def _parse(address: str) -> "HfUri":
-    """Parse an address; the revision may follow the name or the path."""
-    from huggingface_hub import parse_hf_uri  # noqa: PLC0415
-
-    uri = parse_hf_uri(address)
-    path, at, revision = uri.path_in_repo.rpartition("@")
-    return replace(uri, path_in_repo=path, revision=revision) if at else uri
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from http.client import OK, PARTIAL_CONTENT, REQUESTED_RANGE_NOT_SATISFIABLE, responses
@@ -25,13 +24,14 @@ class Partial:
     """A partial download, with a JSON file of what the server said about it."""
 
     def __init__(self, path: Path, url: str) -> None:
+        self.name = path.name
         key = hashlib.sha256(url.encode()).hexdigest()[:12]  # hashed: it may contain a password
-        self.name, self.path = path.name, path.with_name(f"{path.name}.{key}.part")
+        self.path = path.with_name(f"{path.name}.{key}.part")
         self._note = path.with_name(f"{self.path.name}.json")
+        self.said: dict[str, Any] = {"version": None, "total": None}
         try:
-            self.said: dict[str, Any] = json.loads(self._note.read_bytes())
+            self.said |= json.loads(self._note.read_bytes())
         except (OSError, ValueError):
-            self.said = {"version": None, "total": None}
             self.discard()
 
     @property
@@ -60,24 +60,7 @@ class Partial:
         self.path.replace(path)
         make_durable(path.parent)
         for rest in path.parent.glob(f"{path.name}.*.part*"):  # also those of other addresses
-            shutil.rmtree(rest) if rest.is_dir() else rest.unlink()  # folders: of earlier versions
-
-
-class _Session(requests.Session):
-    def __init__(self) -> None:
-        super().__init__()
-        self.max_redirects = 10
-
-    def get_redirect_target(self, resp: requests.Response) -> str | None:
-        """Return the target of a redirect; never from https to http."""
-        location = super().get_redirect_target(resp)
-        if location is not None:
-            resp.close()  # requests would read the whole body
-            target = check_address(location, resp.url)
-            if resp.url.startswith("https:") and not target.startswith("https:"):
-                shown = hide_secrets(target)
-                raise BadInputError(f"expected https all the way, got redirected to {shown}")
-        return location
+            rest.unlink()
 
 
 def receive(url: str, partial: Partial, timeout: float, headers: Mapping[str, str]) -> None:
@@ -94,11 +77,11 @@ def receive(url: str, partial: Partial, timeout: float, headers: Mapping[str, st
     if size:
         asked |= {"Range": f"bytes={size}-"}
         asked |= {"If-Range": said["version"]} if said["version"] else {}
+    hooks = {"response": _check_redirect}
     try:
-        with (
-            _Session() as session,
-            session.get(url, headers=asked, timeout=timeout, stream=True) as response,
-        ):
+        with requests.get(
+            url, headers=asked, timeout=timeout, stream=True, hooks=hooks
+        ) as response:
             _append(response, partial)
     except requests.RequestException as error:  # its message would quote the whole address
         cause: BaseException = error
@@ -109,18 +92,26 @@ def receive(url: str, partial: Partial, timeout: float, headers: Mapping[str, st
         raise ConnectionError(f"expected {whole} bytes, got {partial.size} bytes ({why})") from None
 
 
+def _check_redirect(response: requests.Response, **_: Any) -> None:
+    """Reject redirects from https to http; called for every response."""
+    if response.is_redirect:
+        response.close()  # requests would read the whole body
+        target = check_address(response.headers["Location"], response.url)
+        if response.url.startswith("https:") and not target.startswith("https:"):
+            shown = hide_secrets(target)
+            raise BadInputError(f"expected https all the way, got redirected to {shown}")
+
+
 def _append(response: requests.Response, partial: Partial) -> None:
     size, said, status = partial.size, partial.said, response.status_code
-    sent, gone = response.headers.get("Content-Range", ""), REQUESTED_RANGE_NOT_SATISFIABLE
-    if status == gone and sent == f"bytes */{size}":
-        return
-    now = {} if status == gone else _describe(response)
+    now = {} if status == REQUESTED_RANGE_NOT_SATISFIABLE else _describe(response)
     # Servers may ignore If-Range.
     same = all(None in (now[key], said[key]) or now[key] == said[key] for key in now)
+    rest = response.headers.get("Content-Range", "").startswith(f"bytes {size}-")
     if status == OK:
         partial.restart(now)
         size = 0
-    elif not (size and sent.startswith(f"bytes {size}-") and same):
+    elif not (size and rest and same):
         partial.discard()
         raise ConnectionError(f"expected the rest after {size} bytes, got another file")
     total = partial.said["total"]

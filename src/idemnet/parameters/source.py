@@ -38,7 +38,7 @@ class ArchiveParameters(Parameters):
     """A data set that is published as one zip file."""
 
     addresses: tuple[str, ...] = ()
-    """Tried in order: https:// or http://, hf://datasets/OWNER/NAME/PATH[@REVISION] on the Hugging
+    """Tried in order: https:// or http://, hf://datasets/OWNER/NAME[@REVISION]/PATH on the Hugging
     Face Hub, or the path of a zip that is already here."""
     folder: str = Field("data/01_raw/archives", exclude=True)
     """Where downloaded archives are kept; relative to the project."""

@@ -155,8 +155,6 @@ class TrackedRun:
     parameters: Mapping[str, str]
     metrics: Mapping[str, float]
     """The last value of each metric."""
-    curves: Mapping[str, Sequence[tuple[int, float]]]
+    curves: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
     """Curves of the evaluation, by name: pass and value."""
     status: str = ""
-    artifacts: str = ""
-    """URI of its artifacts."""

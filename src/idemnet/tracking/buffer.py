@@ -1,10 +1,9 @@
-"""Write to a store in a background thread, so that its errors do not stop training."""
+"""Write to the store in a background thread, so that its errors do not stop training."""
 
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,10 @@ from idemnet.tracking.uri import explain, sqlite_uri
 
 logger = logging.getLogger(__name__)
 
+INTERVAL, PAUSE = 3, 60
+"""Seconds between writes, and after a failed one."""
 Write = Callable[[Any, str], object]
-"""Writes something to a run by its ID; may be repeated."""
+"""Writes something to a run by its ID, with MLflow's client; may be repeated."""
 Opened = tuple[Any, str, Mapping[str, int]]
 """A client, a run ID, and the last stored step of each metric."""
 
@@ -22,12 +23,11 @@ Opened = tuple[Any, str, Mapping[str, int]]
 class Buffer:
     """Values of one run that are not stored yet."""
 
-    def __init__(self, store: Path, open_run: Callable[[], Opened], interval: float = 3) -> None:
-        self._store, self._open, self._interval = store, open_run, interval
+    def __init__(self, store: Path, open_run: Callable[[], Opened]) -> None:
+        self._store, self._open = store, open_run
         self._metrics: list[Value] = []
-        self._writes: deque[Write] = deque()
+        self._writes: list[Write] = []
         self._thread = ThreadPoolExecutor(1, "mlflow")
-        self._written: Future[None] | None = None
         self._opened: Opened | None = None
         self._next = 0.0
         self._failing = False
@@ -36,16 +36,17 @@ class Buffer:
         """Queue something to be stored within seconds."""
         self._metrics += metrics
         self._writes += writes
-        if (not self._written or self._written.done()) and time.monotonic() >= self._next:
-            self._written = self._thread.submit(self._write)
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + INTERVAL
+            self._thread.submit(self._write)
 
     def flush(self) -> None:
         """Wait until everything is stored, unless storing failed within the last minute."""
-        self._thread.submit(self._write).result()
+        if not self._failing or time.monotonic() >= self._next:
+            self._thread.submit(self._write).result()
 
     def close(self) -> None:
         """Store what is left, if possible."""
-        self._next = 0
         self._thread.submit(self._write).result()
         self._thread.shutdown()
         if self._metrics or self._writes:
@@ -56,23 +57,21 @@ class Buffer:
             )
 
     def _write(self) -> None:
-        waits = self._failing and time.monotonic() < self._next
-        if waits or not (self._metrics or self._writes):
+        if not (self._metrics or self._writes):
             return
         try:
             client, run, reached = self._opened = self._opened or self._open()
-            while some := list(self._metrics):
-                # A resumed training recomputes some steps.
-                log_all(client, run, [one for one in some if one[3] > reached.get(one[0], -1)])
-                del self._metrics[: len(some)]
+            some = list(self._metrics)
+            # A resumed training recomputes some steps.
+            log_all(client, run, [one for one in some if one[3] > reached.get(one[0], -1)])
+            del self._metrics[: len(some)]
             while self._writes:
                 self._writes[0](client, run)
-                self._writes.popleft()
+                del self._writes[0]
+            self._failing = False
         except Exception as error:  # any exception: it must not stop the training
             if not self._failing:
                 reason = explain(error, sqlite_uri(self._store))
                 logger.warning("tracking: %s: %s; training continues", self._store, reason)
             self._opened, self._failing = None, True
-        else:
-            self._failing = False
-        self._next = time.monotonic() + (60 if self._failing else self._interval)
+            self._next = time.monotonic() + PAUSE

@@ -38,14 +38,8 @@ class Restoration(PythonModel):
         import torch  # noqa: PLC0415
 
         images = np.array(model_input.tolist()) if model_input.dtype == object else model_input
-        if not (
-            images.ndim in (3, 4)
-            and images.shape[-1] == 3
-            and images.size
-            and np.issubdtype(images.dtype, np.integer)
-            and images.min() >= 0
-            and images.max() <= 255
-        ):
+        is_image = images.ndim in (3, 4) and images.shape[-1] == 3 and images.size
+        if not is_image or images.dtype.kind not in "iu" or (images != images.astype("u1")).any():
             raise ValueError(
                 f"image of shape {images.shape} and type {images.dtype}: must be one (H, W, 3) or "
                 "a batch (N, H, W, 3), integers from 0 to 255"

@@ -1,28 +1,27 @@
 """Find runs in MLflow by name, ID or tag."""
 
+import logging
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from idemnet.errors import BadInputError
 from idemnet.steps.data import TrackedRun
-from idemnet.tracking.store import LOCK_SECONDS, configure
+from idemnet.tracking.store import LOCK_SECONDS, PREFIX, configure
 from idemnet.tracking.uri import SQLITE, sqlite_path, without_secrets
 
-Curve = Callable[[str, str], list[tuple[int, float]]]
-"""Reads the values of a run's metric, by step."""
-PREFIX = "idemnet-"
-"""Prefix of experiment names."""
+logger = logging.getLogger(__name__)
+
 CURVES = "test/repeat/"
 """Prefix of the metrics that are read with all their steps."""
-LATEST = "select key, iif(is_nan, 'nan', value) from latest_metrics where run_uuid = ?"
-CURVE = (
-    "select step, iif(is_nan, 'nan', value) from metrics where run_uuid = ? and key = ? "
-    "order by step, timestamp"
-)
+NUMBER = "iif(is_nan, 'nan', value)"
+"""Value of a metric in MLflow's tables."""
+ReadCurve = Callable[[str, str], list[tuple[int, float]]]
+"""Reads the values of a run's metric, by step."""
 
 
 def find_runs(uri: str, wanted: Sequence[str]) -> list[TrackedRun]:
@@ -44,16 +43,76 @@ def find_runs(uri: str, wanted: Sequence[str]) -> list[TrackedRun]:
     return [
         replace(
             run,
-            metrics=with_slashes(run.metrics),
-            curves={name: curve(run.id, name) for name in run.metrics if name.startswith(CURVES)},
+            # Older runs have dots in names.
+            metrics={name.replace(".", "/"): value for name, value in run.metrics.items()},
+            curves={key: curve(run.id, key) for key in run.metrics if key.startswith(CURVES)},
         )
         for run in chosen.values()
     ]
 
 
-def with_slashes(scores: Mapping[str, float]) -> dict[str, float]:
-    """Return scores with current names: older runs have dots instead of slashes."""
-    return {name.replace(".", "/"): value for name, value in scores.items()}
+def local_runs(store: Path, tag: str, value: str) -> list[TrackedRun]:
+    """Return the runs with a tag, the latest first; none if the store cannot be read."""
+    try:
+        return read_runs(store, tag, value) if store.exists() else []
+    except BadInputError as error:
+        logger.warning("tracking: %s", error)
+        return []
+
+
+def find_run(store: Path, fingerprint: str) -> TrackedRun | None:
+    """Return the run with a fingerprint."""
+    return next(iter(local_runs(store, "fingerprint", fingerprint)), None)
+
+
+def read_runs(database: Path, tag: str = "", value: str = "") -> list[TrackedRun]:
+    """Return every run, or those with a tag, the latest first, without curves."""
+
+    def read(run: str, table: str, column: str = "value", kind: type = str) -> dict[str, Any]:
+        query = f"select key, {column} from {table} where run_uuid = ?"  # noqa: S608
+        return {key: kind(value) for key, value in select(database, query, run)}
+
+    query = (
+        "select runs.name, run_uuid, status from runs join experiments using (experiment_id) "
+        "where experiments.name like ? || '%' "
+        "and runs.lifecycle_stage = 'active' and experiments.lifecycle_stage = 'active' "
+        "and (? = '' or run_uuid in (select run_uuid from tags where key = ? and value = ?)) "
+        "order by start_time desc, run_uuid"
+    )
+    return [
+        TrackedRun(
+            name,
+            run,
+            read(run, "tags"),
+            read(run, "params"),
+            read(run, "latest_metrics", NUMBER, float),
+            status=status,
+        )
+        for name, run, status in select(database, query, PREFIX, tag, tag, value)
+    ]
+
+
+def read_curve(database: Path, run: str, metric: str) -> list[tuple[int, float]]:
+    """Return a metric's values, by step."""
+    query = f"select step, {NUMBER} from metrics where run_uuid = ? and key = ?"  # noqa: S608
+    rows = select(database, f"{query} order by step, timestamp", run, metric)
+    return [(step, float(number)) for step, number in rows]
+
+
+def select(database: Path, query: str, *values: str) -> list[Any]:
+    """Return the rows of a query, without MLflow, whose import alone takes seconds.
+
+    Raises:
+        BadInputError: If this is not an MLflow database.
+    """
+    if not database.is_file():
+        raise BadInputError(f"{database}: no runs are tracked here yet, train first")
+    try:
+        address = f"{database.resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, LOCK_SECONDS, uri=True)) as connection:
+            return connection.execute(query, values).fetchall()
+    except sqlite3.Error as error:
+        raise BadInputError(f"{database}: is not an MLflow database ({error})") from error
 
 
 def _is_meant(run: TrackedRun, name: str) -> bool:
@@ -63,84 +122,27 @@ def _is_meant(run: TrackedRun, name: str) -> bool:
     return run.name == name or (len(name) >= 4 and run.id.startswith(name))
 
 
-@dataclass(frozen=True)
-class Database:
-    """MLflow's SQLite file, read without MLflow, whose import alone takes seconds."""
-
-    path: Path
-
-    def runs(self, tag: str = "", value: str = "") -> list[TrackedRun]:
-        """Return every run that is not deleted, the latest first, without curves.
-
-        Args:
-            tag: Return only runs with this tag.
-            value: Value of the tag.
-        """
-        if not self.path.is_file():
-            raise BadInputError(f"{self.path}: no runs are tracked here yet, train first")
-        runs = self.select(
-            "select run_uuid, runs.name, status, artifact_uri from runs "
-            "join experiments using (experiment_id) where experiments.name like ? || '%' "
-            "and runs.lifecycle_stage = 'active' and experiments.lifecycle_stage = 'active' "
-            "and (? = '' or run_uuid in (select run_uuid from tags where key = ? and value = ?)) "
-            "order by start_time desc, run_uuid",
-            PREFIX, tag, tag, value,
-        )  # fmt: skip
-        return [
-            TrackedRun(
-                name,
-                run,
-                dict(self.select("select key, value from tags where run_uuid = ?", run)),
-                dict(self.select("select key, value from params where run_uuid = ?", run)),
-                {key: float(text) for key, text in self.select(LATEST, run)},
-                {},
-                status,
-                artifacts,
-            )
-            for run, name, status, artifacts in runs
-        ]
-
-    def curve(self, run: str, metric: str) -> list[tuple[int, float]]:
-        """Return a metric's values, by step."""
-        return [(step, float(text)) for step, text in self.select(CURVE, run, metric)]
-
-    def select(self, query: str, *values: str) -> list[Any]:
-        """Return the rows of a query.
-
-        Raises:
-            BadInputError: If this is not an MLflow database.
-        """
-        try:
-            address = f"{self.path.as_uri()}?mode=ro"
-            with closing(sqlite3.connect(address, LOCK_SECONDS, uri=True)) as connection:
-                return connection.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            raise BadInputError(f"{self.path}: is not an MLflow database ({error})") from error
+def _read_file(uri: str) -> tuple[list[TrackedRun], ReadCurve]:
+    return read_runs(sqlite_path(uri)), partial(read_curve, sqlite_path(uri))
 
 
-def _read_file(uri: str) -> tuple[list[TrackedRun], Curve]:
-    database = Database(sqlite_path(uri))
-    return database.runs(), database.curve
-
-
-def _read_server(uri: str) -> tuple[list[TrackedRun], Curve]:
-    """Return a server's runs, as `Database` does, and a function that reads curves."""
+def _read_server(uri: str) -> tuple[list[TrackedRun], ReadCurve]:
+    """Return a server's runs, as `read_runs` does, and a function that reads curves."""
     configure(patience=30)
     from mlflow import MlflowClient  # noqa: PLC0415  # takes seconds
 
     client = MlflowClient(uri, uri)
     places = client.search_experiments(filter_string=f"name LIKE '{PREFIX}%'")
     runs = client.search_runs([one.experiment_id for one in places], max_results=5000)
-    found = [
-        TrackedRun(
-            run.info.run_name, run.info.run_id, run.data.tags, run.data.params, run.data.metrics,
-            {}, run.info.status, run.info.artifact_uri,
-        )
-        for run in runs
-    ]  # fmt: skip
 
-    def curve(run: str, metric: str) -> list[tuple[int, float]]:
+    def read_curve(run: str, metric: str) -> list[tuple[int, float]]:
         history = client.get_metric_history(run, metric)
         return [(one.step, one.value) for one in sorted(history, key=lambda one: one.step)]
 
-    return found, curve
+    return [
+        TrackedRun(
+            run.info.run_name, run.info.run_id, run.data.tags, run.data.params, run.data.metrics,
+            status=run.info.status,
+        )
+        for run in runs
+    ], read_curve  # fmt: skip

@@ -1,4 +1,4 @@
-"""MLflow stores: the project's own (mlflow.db and mlruns/) and others."""
+"""MLflow stores: the project's own, mlflow.db with its runs' files in mlruns/, and others."""
 
 import os
 import sqlite3
@@ -9,33 +9,28 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from idemnet.tracking.uri import SQLITE, local_path, sqlite_path, sqlite_uri
+from idemnet.tracking.uri import SQLITE, sqlite_path, sqlite_uri
 
 Value = tuple[str, float, int, int]
 """A metric: name, value, time in milliseconds, step."""
-ARTIFACTS = "mlruns"
-"""Folder of run files, next to the database."""
-HOLD_LOCATIONS = (
-    ("runs", "artifact_uri"),
-    ("model_versions", "source"),
-    ("model_versions", "storage_location"),
-    ("logged_models", "artifact_location"),
-    ("experiments", "artifact_location"),
-)
-"""Tables and columns of MLflow's database that contain artifact URIs."""
-LOCK_SECONDS = 2
-"""Seconds to wait for another process that writes the database."""
+PREFIX = "idemnet-"
+"""Prefix of the names of experiments and registered models."""
 KIND = {"mlflow.experimentKind": "custom_model_development"}
 """MLflow's experiment kind for model training. The UI of 3.17 ignores it and shows the last chosen
 view, GenAI at first (github.com/mlflow/mlflow/issues/24498), unless the address says which."""
+LOCK_SECONDS = 2
+"""Seconds to wait for another process that writes the database."""
+LOCATIONS = (
+    ("runs", "artifact_uri"),
+    ("model_versions", "source"),
+    ("model_versions", "storage_location"),
+    ("experiments", "artifact_location"),
+)
+"""Tables and columns of MLflow's database that contain artifact URIs."""
 
 
 def configure(patience: int = 4) -> None:
-    """Shorten MLflow's timeouts (a call may take four minutes by default); set variables win.
-
-    Args:
-        patience: Timeout of one request in seconds.
-    """
+    """Make MLflow quiet, and its requests fail after seconds, not minutes; set variables win."""
     settings = {
         "MLFLOW_HTTP_REQUEST_TIMEOUT": str(patience),
         "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # pushing again resumes
@@ -55,58 +50,50 @@ def connect(uri: str) -> Any:
         sqlite3.Error: If a database cannot be written.
     """
     configure()
-    if not uri.startswith(SQLITE):
-        return _client(uri)
-    path = sqlite_path(uri)
-    if not path.exists():
-        _make_database(path)
-    # MLflow would retry for minutes to open an unreadable file, and wait 20 s for a lock.
-    with closing(sqlite3.connect(path, timeout=LOCK_SECONDS)) as store:
-        store.execute("begin immediate")
-    relocate_artifacts(path)
+    if uri.startswith(SQLITE):
+        path = sqlite_path(uri)
+        if not path.exists():
+            _make_database(path)
+        # MLflow would retry for minutes to open an unreadable file, and wait 20 s for a lock.
+        with closing(sqlite3.connect(path, timeout=LOCK_SECONDS)) as store:
+            store.execute("begin immediate")
+        relocate_artifacts(path)
     return _client(uri)
 
 
 def relocate_artifacts(database: Path) -> None:
-    """Update a copied or moved database to the artifacts next to it.
+    """Update our experiments in a copied or moved database to the artifacts next to it.
 
     MLflow stores absolute URIs: without this, a copy of a project would write into the original.
-    Only locations set by this module are replaced, and only if they are gone or belong to another
-    database; locations chosen by the user stay.
 
     Raises:
         sqlite3.Error: If it cannot be read, or cannot be written when needed.
     """
-    ours = _artifacts_beside(database)
+    ours = _artifacts(database).as_uri()
+    query = "select distinct artifact_location from experiments where name like ?"
     with closing(sqlite3.connect(database, timeout=LOCK_SECONDS)) as store, store:
-        for (theirs,) in store.execute("select distinct artifact_location from experiments"):
-            if theirs == ours or not theirs.endswith(f"/{ARTIFACTS}"):
-                continue
-            place = local_path(theirs)
-            if place.exists() and not (place.parent / database.name).exists():
-                continue
-            for table, column in HOLD_LOCATIONS:
+        for (theirs,) in store.execute(query, [f"{PREFIX}%"]).fetchall():
+            for table, column in LOCATIONS if theirs != ours else ():
                 store.execute(
-                    f"update {table} set {column} = ? || substr({column}, ?) "  # noqa: S608
-                    f"where substr({column} || '/', 1, ?) = ?",
-                    (ours, len(theirs) + 1, len(theirs) + 1, f"{theirs}/"),
+                    f"update {table} set {column} = "  # noqa: S608
+                    f"rtrim(replace({column} || '/', :theirs, :ours), '/') "
+                    f"where instr({column} || '/', :theirs) = 1",
+                    {"theirs": f"{theirs}/", "ours": f"{ours}/"},
                 )
+
+
+def run_files(database: Path, run: str) -> Path:
+    """Return the folder of a run's files."""
+    return _artifacts(database) / run / "artifacts"
 
 
 def find_or_create_experiment(client: Any, uri: str, name: str) -> str:
     """Return an experiment's ID, creating it if needed."""
-    from mlflow import MlflowException  # noqa: PLC0415
-
-    # MLflow would put files into the working directory.
-    location = _artifacts_beside(sqlite_path(uri)) if uri.startswith(SQLITE) else None
-    try:
-        return str(client.create_experiment(name, location, KIND))
-    except MlflowException:
-        found = client.get_experiment_by_name(name)
-        if found is None:
-            raise
-        client.set_experiment_tag(found.experiment_id, *next(iter(KIND.items())))
+    if found := client.get_experiment_by_name(name):
         return str(found.experiment_id)
+    # MLflow would put files into the working directory.
+    location = _artifacts(sqlite_path(uri)).as_uri() if uri.startswith(SQLITE) else None
+    return str(client.create_experiment(name, location, KIND))
 
 
 def log_all(
@@ -121,16 +108,16 @@ def log_all(
 
     batches: list[tuple[str, int, list[Any]]] = [
         ("metrics", 1000, [Metric(*one) for one in metrics]),
-        ("params", 100, [Param(key, value[:6000]) for key, value in parameters.items()]),
-        ("tags", 100, [RunTag(key, str(value)[:8000]) for key, value in tags.items()]),
+        ("params", 100, [Param(key, text[:6000]) for key, text in parameters.items()]),
+        ("tags", 100, [RunTag(key, text[:8000]) for key, text in tags.items()]),
     ]
     for kind, size, values in batches:
         for start in range(0, len(values), size):
             client.log_batch(run, **{kind: values[start : start + size]})
 
 
-def _artifacts_beside(database: Path) -> str:
-    return (database.parent / ARTIFACTS).as_uri()
+def _artifacts(database: Path) -> Path:
+    return database.resolve().parent / "mlruns"
 
 
 def _client(uri: str) -> Any:

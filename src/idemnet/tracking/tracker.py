@@ -2,7 +2,6 @@
 
 import getpass
 import json
-import os
 import platform
 import shlex
 import socket
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import metadata
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,10 @@ from idemnet.errors import BadInputError
 from idemnet.inference.weights import HISTORY, WEIGHTS, TrainedModel, read_weights
 from idemnet.steps.data import Report
 from idemnet.steps.metrics import Metrics
-from idemnet.tracking.query import PREFIX, Database
-from idemnet.tracking.run import EVALUATION, INTERRUPTED, Run, find_run, local_runs
-from idemnet.tracking.uri import local_path, without_secrets
+from idemnet.tracking.query import find_run, local_runs, read_curve
+from idemnet.tracking.run import EVALUATION, Run
+from idemnet.tracking.store import run_files
+from idemnet.tracking.uri import without_secrets
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Tracker:
         found = find_run(self.store, fingerprint)
         if found is None or found.status != "FINISHED":
             return None
-        files = local_path(found.artifacts)
+        files = run_files(self.store, found.id)
         try:
             weights, card = read_weights(files / WEIGHTS)
             history = json.loads((files / HISTORY).read_bytes())
@@ -59,37 +60,27 @@ class Tracker:
         found = find_run(self.store, fingerprint)
         if found is None:
             return None
-        speeds = Database(self.store).curve(found.id, "step/samples_per_second")
+        speeds = [(0, 1.0), *read_curve(self.store, found.id, "step/samples_per_second")]
         batch = int(found.parameters["train.batch_size"])
-        steps = [0, *(step for step, _ in speeds)]
-        seconds = [(step - before) * batch / speed
-                   for before, (step, speed) in zip(steps, speeds, strict=False)]  # fmt: skip
-        return sum(seconds) / 3600 if seconds else None
+        seconds = sum((b - a) * batch / speed for (a, _), (b, speed) in pairwise(speeds))
+        return seconds / 3600 or None
 
     @contextmanager
     def run(self, fingerprint: str) -> Iterator[Run]:
         """Open a run; an exception inside is recorded as the failure reason."""
-        tags = {
-            **describe_environment(self.store.parent),
-            "task": self.task,
-            "dataset": self.dataset,
-        }
-        run = Run(self.store, f"{PREFIX}{self.task}", fingerprint, tags)
+        tags = describe_environment(self.store.parent)
+        run = Run(self.store, fingerprint, {**tags, "task": self.task, "dataset": self.dataset})
         try:
             yield run
-        except Exception as error:
-            run.fail(f"{type(error).__name__}: {error}")
-            raise
-        except BaseException:
-            run.fail(INTERRUPTED)
+        except BaseException as error:
+            run.fail(error)
             raise
         finally:
             run.close()
 
     def evaluated(self, report: Report) -> None:
         """Add a report to its training's record, if there is one."""
-        found = find_run(self.store, report.run)
-        if found and found.status == "FINISHED":
+        if self.finished(report.run):
             with self.run(report.run) as run:
                 files = {name: read() for name, read in report.files.items()}
                 run.evaluated(report.fingerprint, report.metrics, files)
@@ -107,50 +98,43 @@ class Tracker:
             if run.tags.get("task") == self.task
             and run.tags.get("fingerprint") != except_for
             and "evaluation" in run.tags
-            and (metrics := _read_metrics(local_path(run.artifacts) / EVALUATION))
+            and (metrics := _read_metrics(run_files(self.store, run.id) / EVALUATION))
         ]
 
 
 def _read_metrics(path: Path) -> Metrics | None:
     """Return a run's evaluation metrics; None if missing or of an incompatible version."""
-    try:
+    with suppress(FileNotFoundError, ValidationError):
         return Metrics.model_validate_json(path.read_bytes())
-    except (FileNotFoundError, ValidationError):
-        return None
+    return None
 
 
 def _parse(parameter: str) -> Any:
     """Parse a parameter's value, which MLflow stores as text."""
-    try:
+    with suppress(ValueError):
         return json.loads(parameter)
-    except ValueError:
-        return parameter
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a user without a name, as in some containers
-        return str(os.getuid())
+    return parameter
 
 
 def describe_environment(root: Path) -> dict[str, str]:
     """Return tags of the code, machine and command."""
+    command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
     tags = {
         "host": socket.gethostname(),
-        "mlflow.user": _user(),
-        "mlflow.source.name": without_secrets(shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])),
+        "mlflow.source.name": without_secrets(command),
         "mlflow.source.type": "LOCAL",
         "version.python": platform.python_version(),
         "version.idemnet": __version__,
         "version.torch": metadata.version("torch"),
     }
+    with suppress(KeyError, OSError):  # a user without a name, as in some containers
+        tags["mlflow.user"] = getpass.getuser()
     with suppress(OSError, subprocess.SubprocessError):  # no git, no repository
-        result = subprocess.run(  # noqa: S603
-            ["git", "-C", str(root), "status", "--porcelain=v2", "--branch"],  # noqa: S607
-            capture_output=True, text=True, timeout=5, check=True,
-        )  # fmt: skip
-        commit, *lines = result.stdout.splitlines()
+        status = ["git", "-C", str(root), "status", "--porcelain=v2", "--branch"]
+        done = subprocess.run(  # noqa: S603
+            status, capture_output=True, text=True, timeout=5, check=True
+        )
+        commit, *lines = done.stdout.splitlines()
         if not commit.endswith("(initial)"):
             tags["mlflow.source.git.commit"] = commit.split()[-1]
             tags["mlflow.source.git.dirty"] = str(any(line[0] != "#" for line in lines)).lower()

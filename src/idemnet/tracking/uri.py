@@ -31,11 +31,6 @@ def sqlite_path(uri: str) -> Path:
     return Path(unquote(uri.removeprefix(SQLITE).partition("?")[0])).resolve()
 
 
-def local_path(uri: str) -> Path:
-    """Return the folder of a local artifact URI."""
-    return Path(unquote(uri.removeprefix("file://")))
-
-
 def without_secrets(text: str) -> str:
     """Strip `user:password@` and queries from the URIs in a text."""
     text = re.sub(r"(\w://)[^/\s]*@", r"\1", text)
@@ -46,7 +41,6 @@ def explain(error: Exception, uri: str) -> str:
     """Summarise an MLflow error in one line, without secrets."""
     text = " ".join(str(error).split()) or type(error).__name__
     for found in re.findall(r"\w://.*?\?(.+)", uri) + re.findall(r"\w://[^/\s]*?:([^/\s]+)@", uri):
-        for secret in (found, unquote(found)):
-            text = text.replace(secret, "***")
+        text = text.replace(found, "***").replace(unquote(found), "***")
     text = without_secrets(text)
     return text if len(text) <= 300 else f"{text[:300]}..."
