@@ -9,8 +9,6 @@ from idemnet.evaluation.metrics import summarise
 from idemnet.steps.data import Evaluation
 from idemnet.steps.metrics import Cost, ImageScores, Metrics
 
-from ..conftest import REPOSITORY
-
 
 def scores(psnr, ssim=0.5):
     return {"psnr": psnr, "ssim": ssim}
@@ -90,12 +88,6 @@ def test_what_differs_between_machines_is_in_a_file_of_its_own(metrics):
     }  # fmt: skip
     assert list(json.loads(files["timing.json"])) == ["seconds", "peak_memory_mb", "device_name"]
     assert Metrics.from_files(files.__getitem__) == metrics
-
-
-def test_the_committed_metrics_are_written_as_they_were_read(metrics):
-    path = REPOSITORY / "data/08_reporting/deblur/builtin/metrics.json"
-    files = {"metrics.json": path.read_bytes(), "timing.json": metrics.to_files()["timing.json"]}
-    assert Metrics.from_files(files.__getitem__).to_files() == files
 
 
 def test_metrics_of_another_shape_are_rejected(metrics):

@@ -18,7 +18,7 @@ from idemnet.steps.mix import source_of
 
 DECIMALS = 4
 """Digits that tables show. Further digits depend on the CPU and on the order of additions, and
-would make metrics.json, which git tracks, differ between machines."""
+would make metrics.json differ between runs."""
 
 
 def summarise(evaluation: Evaluation) -> Metrics:
