@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from idemnet.storage.atomic import write_atomic
+
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
@@ -31,7 +33,6 @@ def compare(runs: tuple[str, ...], output: Path) -> None:
         tabulate,
         warn,
     )
-    from idemnet.storage.atomic import write_atomic  # noqa: PLC0415
     from idemnet.tracking.query import find_runs  # noqa: PLC0415
     from idemnet.tracking.uri import tracking_uri  # noqa: PLC0415
 

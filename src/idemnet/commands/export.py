@@ -7,6 +7,7 @@ import click
 
 from idemnet.commands.options import load_restorer, restorer_options
 from idemnet.errors import BadInputError
+from idemnet.storage.atomic import write_atomic
 
 if TYPE_CHECKING:
     from idemnet.inference.export import Format
@@ -52,7 +53,6 @@ def export(
         raise BadInputError(f"{output}: already exists (use --force to overwrite it)")
     restorer = load_restorer(task, weights, network=network, device="cpu")
     from idemnet.inference.export import export_network  # noqa: PLC0415
-    from idemnet.storage.atomic import write_atomic  # noqa: PLC0415
 
     card = restorer.card
     about = {

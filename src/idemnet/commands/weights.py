@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from idemnet.errors import BadInputError
+from idemnet.inference.model_card import write_model_card
 
 
 @click.group()
@@ -82,7 +83,6 @@ def push(name: str, repository: str) -> None:
     from idemnet.commands.evaluated import add_evaluation  # noqa: PLC0415
     from idemnet.fetch.hub import upload_files  # noqa: PLC0415
     from idemnet.inference.find_weights import find_weights  # noqa: PLC0415
-    from idemnet.inference.model_card import write_model_card  # noqa: PLC0415
     from idemnet.inference.weights import CARD, WEIGHTS, read_weights, to_json  # noqa: PLC0415
 
     path = find_weights(name)
