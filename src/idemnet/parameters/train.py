@@ -52,6 +52,21 @@ def _known_network(name: str) -> str:
 Sigma = Annotated[float, Field(ge=0, le=50)]
 
 
+WITHOUT_EFFECT = {
+    "workers", "checkpoint_steps", "checkpoint_minutes", "time_limit_minutes", "rendezvous",
+    "rendezvous_minutes",
+}  # fmt: skip
+"""Parameters that only affect the duration of a training."""
+LOGGED = {"validation_images", "validation_image_epochs"}
+"""Parameters that only affect what is logged."""
+ENVIRONMENT = {
+    "device", "threads", "deterministic", "compile", "accumulation_steps", "checkpoint_iterations",
+    "processes", "nodes",
+}  # fmt: skip
+"""Parameters of the computing environment: in exact arithmetic they have no effect, so a checkpoint
+is resumed with others; in floating point the last bits differ."""
+
+
 class TrainParameters(Parameters):
     """How a network is trained; the defaults are the paper's."""
 

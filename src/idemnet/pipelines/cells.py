@@ -12,7 +12,7 @@ from idemnet.evaluation.metrics import summarise
 from idemnet.inference.weights import TrainedModel
 from idemnet.parameters.evaluate import EvaluateParameters
 from idemnet.parameters.study import StudyParameters
-from idemnet.parameters.train import TrainParameters
+from idemnet.parameters.train import LOGGED, TrainParameters
 from idemnet.pipelines.evaluate import evaluate
 from idemnet.pipelines.study_inputs import one_sequence, restored_pairs, single_channel_pairs
 from idemnet.pipelines.train import train
@@ -22,7 +22,7 @@ from idemnet.steps.plan import fingerprint, flatten
 from idemnet.steps.services import CheckpointStore, EvaluationStore, Tracker
 from idemnet.steps.study import Outcome
 from idemnet.studies.parts.study import Cell, Study
-from idemnet.training.job import LOGGED, TrainingJob
+from idemnet.training.job import TrainingJob
 
 logger = logging.getLogger(__name__)
 

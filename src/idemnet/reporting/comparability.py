@@ -5,20 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from idemnet.parameters.renamed import with_new_names
+from idemnet.parameters.train import ENVIRONMENT, LOGGED, WITHOUT_EFFECT
 from idemnet.reporting.tables import Table
 from idemnet.steps.metrics import Metrics
 from idemnet.studies.parts.paper import IMAGES, WITH, WITHOUT, PaperTable
 
 Flat = Mapping[str, Any]
 CONSTRAINT = {"train.passes", "train.idempotence_weight", "train.alphas"}
-MACHINE = {
-    f"train.{name}"
-    for name in (
-        "device", "threads", "workers", "processes", "nodes", "rendezvous", "rendezvous_minutes",
-        "compile", "accumulation_steps", "mixed_precision", "deterministic", "checkpoint_steps",
-        "checkpoint_minutes", "time_limit_minutes", "checkpoint_iterations",
-    )
-}  # fmt: skip
+MACHINE = {f"train.{name}" for name in ENVIRONMENT | WITHOUT_EFFECT | LOGGED | {"mixed_precision"}}
 """Settings of the machine, which do not affect what is learnt."""
 
 

@@ -11,7 +11,7 @@ import psutil
 
 from idemnet.errors import BadInputError
 from idemnet.parameters.renamed import with_new_names, with_old_names
-from idemnet.parameters.train import TrainParameters
+from idemnet.parameters.train import ENVIRONMENT, LOGGED, WITHOUT_EFFECT, TrainParameters
 from idemnet.steps import versions
 from idemnet.steps.data import Pair, Patches
 from idemnet.steps.plan import fingerprint, flatten
@@ -22,20 +22,6 @@ from idemnet.training.world import check_batch, count_processes
 
 if TYPE_CHECKING:
     import torch
-
-WITHOUT_EFFECT = {
-    "workers", "checkpoint_steps", "checkpoint_minutes", "time_limit_minutes", "rendezvous",
-    "rendezvous_minutes",
-}  # fmt: skip
-"""Parameters that only affect the duration of a training."""
-LOGGED = {"validation_images", "validation_image_epochs"}
-"""Parameters that only affect what is logged."""
-ENVIRONMENT = {
-    "device", "threads", "deterministic", "compile", "accumulation_steps", "checkpoint_iterations",
-    "processes", "nodes",
-}  # fmt: skip
-"""Parameters of the computing environment: in exact arithmetic they have no effect, so a checkpoint
-is resumed with others; in floating point the last bits differ."""
 
 STARTED = psutil.Process().create_time()
 
