@@ -44,7 +44,7 @@ from idemnet.training.order import Draw, make_sample
 PAGE = Path(__file__).with_name("scale.md")
 PAIRS, EPOCHS, BATCH, CROP = 2103, 3000, 6, 256  # GOPRO_Large and section IV-A of the paper
 SHARE, BANDWIDTH_SHARE = 0.4, 0.7
-TEAMS = (1, 8, 64)
+COUNTS = (1, 8, 64)
 WORKERS = 4  # of conf/paper
 IN_A_MACHINE = 8  # GPUs that share a fast link
 NETWORK = 12.5e9  # bytes/s between machines: 100 Gbit/s
@@ -166,7 +166,7 @@ class DataStep:
     def row(self, job: float) -> str:
         seconds = [
             max(self.core_seconds / (MACHINE * machines * CLUSTER_SHARE), self.jobs * job)
-            for machines in TEAMS
+            for machines in COUNTS
         ]
         return (
             f"| {self.name} | {self.core_seconds / 3600:,.0f} | {self.jobs:,} | "
@@ -212,14 +212,14 @@ def training_rows(plain: Step, checkpointed: Step, sample: float) -> list[str]:
     for card in CARDS:
         fits = BATCH * plain.memory <= card.memory
         name = card.name if fits else f"{card.name}, checkpointed"
-        for team in TEAMS:
+        for gpus in COUNTS:
             step = BATCH * (plain if fits else checkpointed).seconds(card)
             # A ring passes the gradients around twice; inside a machine that takes no time.
-            talk = 2 * gradients / NETWORK if team > IN_A_MACHINE else 0.0
-            updates = EPOCHS * PAIRS // (BATCH * team)
-            rate = BATCH * team / (step + talk)
+            talk = 2 * gradients / NETWORK if gpus > IN_A_MACHINE else 0.0
+            updates = EPOCHS * PAIRS // (BATCH * gpus)
+            rate = BATCH * gpus / (step + talk)
             rows.append(
-                f"| {name} | {team} | {BATCH * team} | {updates:,} | {1e3 * step:,.0f} ms | "
+                f"| {name} | {gpus} | {BATCH * gpus} | {updates:,} | {1e3 * step:,.0f} ms | "
                 f"{1e3 * talk:.1f} ms | {_duration(updates * (step + talk))} | {rate:,.0f} | "
                 f"{rate * 2 * 3 * CROP**2 / 1e6:,.0f} MB/s | {rate * sample:.1f} |"
             )
@@ -275,7 +275,7 @@ the codec take of one core. Assumed:
   sheets of the two). Half of these shares would double the times.
 - {IN_A_MACHINE} GPUs share a machine, in which exchanging gradients takes no time; between machines
   there are 100 Gbit/s, and gradients are not exchanged while others are still computed.
-- Every GPU takes {BATCH} crops, so that the batch grows with the team: {" and ".join(str(BATCH * n) for n in TEAMS[1:])}
+- Every GPU takes {BATCH} crops, so that the batch grows with the number of GPUs: {" and ".join(str(BATCH * n) for n in COUNTS[1:])}
   instead of {BATCH}. Whether that reaches the paper's scores with another learning rate is not known; the
   paper's own batch keeps no more than {BATCH} GPUs busy.
 
@@ -301,7 +301,7 @@ Where {BATCH} crops do not fit, iterations are checkpointed.
 
 - **The network is the limit, not the loader.** One core gives {1 / sample:,.0f} augmented crops a second
   ({1e3 * sample:.1f} ms each, from memory-mapped patches in the page cache); the last column says how many
-  cores a whole team keeps busy. The {WORKERS} workers that conf/paper gives each GPU would saturate at
+  cores all GPUs together keep busy. The {WORKERS} workers that conf/paper gives each GPU would saturate at
   {WORKERS / sample:,.0f} crops/s, and the fastest card here takes {1 / plain.seconds(CARDS[-1]):,.0f}. The paper's patches, {PAIRS * grid * 2 * 3 * PATCH**2 / 1e9:,.0f} GB with a clean one for each
   blurred one, stay in the page cache of a machine that has as much.
 - **Memory** decides on small cards: see above how many crops fit, and `checkpoint_iterations`.
@@ -329,8 +329,8 @@ nothing to do. No number of machines makes that shorter. Assumed: a scheduler do
 measured); {MACHINE} cores a machine at {CLUSTER_SHARE} of their speed, which
 [performance.md](performance.md) has a promise for; {SEQUENCE:,} frames a sequence; a shared folder that is as fast as the columns say.
 
-| step | core hours | jobs | handing out | read and written | {" | ".join(f"{n} machine{'s' * (n > 1)}" for n in TEAMS)} |
-|---|---|---|---|---|{"---|" * len(TEAMS)}
+| step | core hours | jobs | handing out | read and written | {" | ".join(f"{n} machine{'s' * (n > 1)}" for n in COUNTS)} |
+|---|---|---|---|---|{"---|" * len(COUNTS)}
 {shared}
 
 The shared folder is the first limit: no step here computes much for each byte. `crop` has a job for every clean image, so its jobs
