@@ -16,6 +16,7 @@ from idemnet.errors import BadInputError
 from idemnet.inference.oom import oom_hint
 from idemnet.inference.weights import pack
 from idemnet.models import load_weights
+from idemnet.steps.services import RunJournal
 from idemnet.system.launcher import launched_place
 from idemnet.system.processes import start_helpers
 from idemnet.training.estimate import describe_cost
@@ -41,7 +42,6 @@ def launch(job: TrainingJob) -> None:
     if launched_place():
         _member(job)
         return
-    parameters = job.parameters
     checkpoint = job.load_checkpoint()
     if checkpoint and checkpoint["step"] == job.steps and job.tracker.finished(job.fingerprint):
         changes = job.environment_changes(checkpoint)
@@ -50,31 +50,23 @@ def launch(job: TrainingJob) -> None:
         return
     if job.processes * job.nodes == 1:
         train_as(job, ProcessGroup())
-        return
+    else:
+        _launch_processes(job)
+
+
+def _launch_processes(job: TrainingJob) -> None:
+    """Start this machine's processes of a training; wait for them, and for other machines'."""
     # Idle cores are counted here, before the others start and keep them busy.
     logger.info("training %s: %d threads in each process", job.task, job.threads)
     start_helpers()
-    timeout = max(1, round(60 * parameters.rendezvous_minutes))
-    config = LaunchConfig(
-        min_nodes=parameters.nodes,
-        max_nodes=parameters.nodes,
-        nproc_per_node=job.processes,
-        run_id=job.fingerprint[:16],
-        rdzv_backend="c10d",
-        rdzv_endpoint=parameters.rendezvous,
-        max_restarts=0,
-        monitor_interval=0.2,
-        start_method="spawn",
-        rdzv_configs={"join_timeout": timeout, "read_timeout": timeout},
-        signals_to_handle=f"{LaunchConfig.signals_to_handle},{signal.SIGUSR1.name}",
-    )
+    parameters = job.parameters
     if parameters.nodes > 1:
         logger.info(
             "training %s: waiting up to %g minutes for %d nodes at %s",
             job.task, parameters.rendezvous_minutes, parameters.nodes, parameters.rendezvous,
         )  # fmt: skip
     try:
-        elastic_launch(config, _member)(job)
+        elastic_launch(_launch_config(job), _member)(job)
     except SignalException as error:  # all were told, and have saved
         stop(error.sigval)
     except (RendezvousTimeoutError, RendezvousConnectionError) as error:
@@ -93,6 +85,24 @@ def launch(job: TrainingJob) -> None:
         ) from error
     if not job.is_finished():
         stop()  # at the time limit
+
+
+def _launch_config(job: TrainingJob) -> LaunchConfig:
+    parameters = job.parameters
+    timeout = max(1, round(60 * parameters.rendezvous_minutes))
+    return LaunchConfig(
+        min_nodes=parameters.nodes,
+        max_nodes=parameters.nodes,
+        nproc_per_node=job.processes,
+        run_id=job.fingerprint[:16],
+        rdzv_backend="c10d",
+        rdzv_endpoint=parameters.rendezvous,
+        max_restarts=0,
+        monitor_interval=0.2,
+        start_method="spawn",
+        rdzv_configs={"join_timeout": timeout, "read_timeout": timeout},
+        signals_to_handle=f"{LaunchConfig.signals_to_handle},{signal.SIGUSR1.name}",
+    )
 
 
 def _member(job: TrainingJob) -> None:
@@ -146,18 +156,7 @@ def train_as(job: TrainingJob, processes: ProcessGroup) -> None:
     else:
         logger.info("%s", describe_cost(job, state))
     with job.tracker.run(job.fingerprint) as journal:
-        journal.start(
-            f"{job.task}-{job.fingerprint[:8]}",
-            {"train": job.parameters.model_dump(mode="json")},
-            {
-                "task": job.task,
-                "device": job.device,
-                "threads": str(job.threads),
-                "precision": job.precision,
-                "data_fingerprint": job.patches.fingerprint,
-                "fingerprint": job.fingerprint,
-            },
-        )
+        _start_run(job, journal)
         if changes:
             journal.tag({"resumed_with": "; ".join(state.resumed_with)})
         with oom_hint(_less_memory(job)):
@@ -168,6 +167,19 @@ def train_as(job: TrainingJob, processes: ProcessGroup) -> None:
         scores = {f"validation/{name}": value for name, value in scores.items()}
         final = {**state.to_checkpoint(), "environment": job.environment}
         journal.finish(scores, pack(describe(job, final)))
+
+
+def _start_run(job: TrainingJob, journal: RunJournal) -> None:
+    tags = {
+        "task": job.task,
+        "device": job.device,
+        "threads": str(job.threads),
+        "precision": job.precision,
+        "data_fingerprint": job.patches.fingerprint,
+        "fingerprint": job.fingerprint,
+    }
+    name = f"{job.task}-{job.fingerprint[:8]}"
+    journal.start(name, {"train": job.parameters.model_dump(mode="json")}, tags)
 
 
 def configure_cuda(job: TrainingJob) -> None:
