@@ -148,13 +148,7 @@ def keys(tree: dict, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
             yield from keys(value, (*above, key))
 
 
-DEFAULTS = {
-    name: group
-    for file in ("parameters_deblur", "sources")
-    for name, group in yaml.safe_load((REPOSITORY / f"conf/base/{file}.yml").read_text())[
-        "deblur"
-    ].items()
-}
+DEFAULTS = yaml.safe_load((REPOSITORY / "conf/base/parameters_deblur.yml").read_text())["deblur"]
 """Right as they are: what is then found fault with is what was changed."""
 
 
