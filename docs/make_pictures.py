@@ -1,7 +1,8 @@
-"""Make the README's opening picture: `python docs/make_pictures.py ../shared/real`.
+"""Make the README's opening picture: `python docs/make_pictures.py ../shared/real WEIGHTS`.
 
 Crops at 100% of real GoPro test pictures (CC BY 4.0, Nah et al., CVPR 2017) that nothing was
-trained on: blurred, restored once, and restored ten times, each time from the saved file.
+trained on: blurred, restored once, restored ten times, each time from the saved file, and the last
+with WEIGHTS of the same training just before its second pass joined.
 """
 
 import sys
@@ -20,22 +21,26 @@ SHOWN = (
     ("GOPR0410_11_00-000133", (250, 500)),
 )
 """Pictures, and the top left corner of what is shown of each."""
-HEIGHT, WIDTH, GAP, PASSES = 240, 320, 4, 10
+HEIGHT, WIDTH, GAP, PASSES = 200, 240, 4, 10
 
 
-def main(real: Path) -> None:
-    restore = Restorer.load("deblur")
+def main(real: Path, without: str) -> None:
+    restorers = Restorer.load("deblur"), Restorer.load(without)
     rows = []
     for name, (top, left) in SHOWN:
         with Image.open(real / f"gopro_test/blur/{name}.webp") as picture:
             blurred = np.asarray(picture.convert("RGB"))
-        passes = [blurred]
-        for _ in range(PASSES):
-            passes.append(restore(passes[-1]))
-        shown = (passes[0], passes[1], passes[-1])
+        (once, *_, ten), (*_, ten_without) = (_repeat(restore, blurred) for restore in restorers)
         window = np.s_[top : top + HEIGHT, left : left + WIDTH]
-        rows.append(_join([one[window] for one in shown], axis=1))
+        rows.append(_join([one[window] for one in (blurred, once, ten, ten_without)], axis=1))
     Image.fromarray(_join(rows, axis=0)).save(DOCS / "restored.jpg", quality=92)
+
+
+def _repeat(restore: Restorer, blurred: Pixels) -> list[Pixels]:
+    passes = [blurred]
+    for _ in range(PASSES):
+        passes.append(restore(passes[-1]))
+    return passes[1:]
 
 
 def _join(images: list[Pixels], axis: int) -> Pixels:
@@ -48,4 +53,4 @@ def _join(images: list[Pixels], axis: int) -> Pixels:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -24,8 +24,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
+from idemnet import Restorer
 from idemnet.datasets.patches import PatchArray
+from idemnet.evaluation.protocols import PROTOCOLS
 from idemnet.imaging.crop import cut_patches, patch_grid
+from idemnet.imaging.image import Image
 from idemnet.imaging.scenes import render_frames
 from idemnet.inference.memory import count_alive
 from idemnet.media.image_files import decode_image, encode_png
@@ -52,6 +55,7 @@ FRAMES, LEVELS, STRIDE, PATCH, PATCH_STRIDE = 10_000_000, 6, 11, 512, 256
 SEQUENCE = 1000  # frames
 MACHINE, CLUSTER_SHARE = 32, 0.85  # cores; of their speed, as benchmarks/cluster.py promises
 TRIES = 200
+RENDERED = 8  # frames, of whose scene the first costs more
 
 
 @dataclass(frozen=True)
@@ -128,11 +132,22 @@ def core_seconds(work: Callable[[], object], times: int) -> float:
     return (time.process_time() - begun) / times
 
 
-def measure_codec() -> tuple[float, float, float, int]:
-    """Give the seconds of decoding, encoding and cutting a frame, and its bytes as PNG."""
-    scene = SceneParameters(frames=2, height=720, width=1280)
+def render(count: int) -> list[Image]:
+    """Render frames of 1280x720, as `download` does."""
+    scene = SceneParameters(frames=count, height=720, width=1280)
     photographs = [one for one in PHOTOGRAPHS if one.split == "train"]
-    frame = next(iter(render_frames(scene, "train", 0, photographs)))
+    return list(render_frames(scene, "train", 0, photographs))
+
+
+def measure_evaluation(frame: Image) -> float:
+    """Return the seconds of restoring a frame once with the bundled weights, and of its scores."""
+    restore = Restorer.load("deblur")
+    protocol = PROTOCOLS["gopro"]
+    return core_seconds(lambda: protocol.score(restore(frame), frame), 3)
+
+
+def measure_codec(frame: Image) -> tuple[float, float, float, int]:
+    """Give the seconds of decoding, encoding and cutting a frame, and its bytes as PNG."""
     png = encode_png(frame)
     decoding = core_seconds(lambda: decode_image(png, "frame.png"), 10)
     grid = patch_grid(720, 1280, PATCH, PATCH_STRIDE)
@@ -234,7 +249,10 @@ def _duration(seconds: float) -> str:
 def write_page() -> str:
     plain, checkpointed = count_step(checkpointed=False), count_step(checkpointed=True)
     sample = measure_loader(PAIRS)
-    decoding, encoding, cutting, png = measure_codec()
+    rendering = core_seconds(lambda: render(RENDERED), 1) / RENDERED
+    [frame, *_] = render(2)
+    decoding, encoding, cutting, png = measure_codec(frame)
+    evaluating = measure_evaluation(frame) + 2 * decoding
     job = measure_job()
     centres = FRAMES // STRIDE
     pairs = LEVELS * centres
@@ -245,8 +263,15 @@ def write_page() -> str:
     shared = "\n".join(
         step.row(job)
         for step in (
+            DataStep(
+                "download (rendered scenes)",
+                FRAMES * (rendering + encoding),
+                FRAMES // SEQUENCE,
+                FRAMES * png,
+            ),
             DataStep("synthesize", preparing, FRAMES // SEQUENCE, (FRAMES + images) * png),
             DataStep("crop", images * (decoding + cutting), centres, images * png + store),
+            DataStep("evaluate (all pairs)", pairs * evaluating, pairs, (pairs + centres) * png),
         )
     )
     many = measure_loader(pairs)
@@ -323,8 +348,8 @@ With windows every {STRIDE} frames and {LEVELS} levels: {pairs / 1e6:.1f} millio
 
 ### On 1, 8 and 64 machines
 
-Jobs of a Dask cluster ([training.md](training.md#data-on-several-machines)). Measured: decoding, encoding and cutting a frame on one
-core, and handing out a job: {1e3 * job:.1f} ms of the core that run and scheduler share in `cluster.local=2`, for {5 * TRIES:,} jobs with
+Jobs of a Dask cluster ([training.md](training.md#data-on-several-machines)). Measured: rendering a frame of 1280x720, decoding, encoding
+and cutting it, restoring it once with the bundled weights and scoring that, each on one core, and handing out a job: {1e3 * job:.1f} ms of the core that run and scheduler share in `cluster.local=2`, for {5 * TRIES:,} jobs with
 nothing to do. No number of machines makes that shorter. Assumed: a scheduler does not slow down with many workers (not
 measured); {MACHINE} cores a machine at {CLUSTER_SHARE} of their speed, which
 [performance.md](performance.md) has a promise for; {SEQUENCE:,} frames a sequence; a shared folder that is as fast as the columns say.
@@ -333,7 +358,7 @@ measured); {MACHINE} cores a machine at {CLUSTER_SHARE} of their speed, which
 |---|---|---|---|---|{"---|" * len(COUNTS)}
 {shared}
 
-The shared folder is the first limit: no step here computes much for each byte. `crop` has a job for every clean image, so its jobs
+Rendering and evaluation compute, and scale with cores; for synthesize and crop the shared folder is the first limit. `crop` has a job for every clean image, so its jobs
 are handed out for longer than the machines need to run them: fewer, larger jobs would change that.
 """
 
