@@ -61,21 +61,13 @@ def restore_files(
     for folder, chosen in groupby(items, key=lambda item: item.listed_in):
         if folder is not None:
             list_results(folder, [item.target for item in chosen])
-    failures: list[str] = []
-    pictures = [item for item in items if not item.is_video]
-    if pictures:
-        how = restore_and_explain if explained else restore
-        # Reading ahead would exceed the memory limit.
-        ahead = AHEAD if restorer.how.memory is None else 0
-        with count_items("restore", len(pictures)) as advance:
-            outcomes = list(
-                _restore_pictures(pictures, how, advance, ahead=ahead, memory=restorer.how.memory)
-            )
-        for loss in sorted({loss for outcome in outcomes for loss in outcome.losses}):
-            say(f"{loss}: {shorten([str(one.source) for one in outcomes if loss in one.losses])}")
-        if not explained and (unchanged := [one for one in outcomes if one.is_unchanged]):
-            say(_describe_unchanged(unchanged, len(outcomes)))
-        failures += [outcome.failure for outcome in outcomes if outcome.failure]
+    how = restore_and_explain if explained else restore
+    outcomes = _restore_all([one for one in items if not one.is_video], how, restorer)
+    for loss in sorted({loss for outcome in outcomes for loss in outcome.losses}):
+        say(f"{loss}: {shorten([str(one.source) for one in outcomes if loss in one.losses])}")
+    if not explained and (unchanged := [one for one in outcomes if one.is_unchanged]):
+        say(_describe_unchanged(unchanged, len(outcomes)))
+    failures = [outcome.failure for outcome in outcomes if outcome.failure]
     for item in items:
         if item.is_video:
             try:
@@ -108,6 +100,17 @@ def _describe_unchanged(unchanged: Sequence[Outcome], count: int) -> str:
         return f"{one.source}: changed by {one.change:.2f} of 255 on average, {INVISIBLE}"
     names = shorten([f"{one.source} ({one.change:.2f})" for one in unchanged])
     return f"{len(unchanged)} of {count} changed by {INVISIBLE} (mean change, of 255): {names}"
+
+
+def _restore_all(
+    items: Sequence[RestoreTarget], restore: RestorePhoto, restorer: Restorer
+) -> list[Outcome]:
+    if not items:
+        return []
+    memory = restorer.how.memory
+    ahead = AHEAD if memory is None else 0  # reading ahead would exceed the limit
+    with count_items("restore", len(items)) as advance:
+        return [*_restore_pictures(items, restore, advance, ahead=ahead, memory=memory)]
 
 
 def _restore_video(item: RestoreTarget, restorer: Restorer) -> None:
