@@ -181,9 +181,11 @@ def _write_curve(task: str, curve: list[dict[str, float]]) -> None:
     for name, label in (("psnr", "first pass"), ("psnr_3", "third pass")):
         gain = [row[name] - row["psnr_input"] for row in curve]
         axes.plot(hours, gain, marker="o", markersize=3, label=label)
-    joined = next((row["hours"] for row in curve if row["passes"] > 1), None)
-    if joined is not None:
-        axes.axvline(joined, color="grey", linestyle=":", label="second pass has joined")
+    axes.fill_between(
+        hours, 0, 1, where=[row["passes"] > 1 for row in curve],
+        transform=axes.get_xaxis_transform(), color="grey", alpha=0.2,
+        label="passes trained to agree",
+    )  # fmt: skip
     axes.set_xlabel("hours of training (one CPU core, shared with other work)")
     axes.set_ylabel("validation: PSNR above input, dB")
     axes.grid(alpha=0.3)
