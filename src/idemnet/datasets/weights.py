@@ -5,9 +5,8 @@ from typing import Any
 
 from kedro_datasets._typing import PlotlyPreview
 
-from idemnet.datasets.checkpoint import CheckpointsDataset
 from idemnet.datasets.folder import Folder
-from idemnet.datasets.tracking import TrackerDataset
+from idemnet.datasets.tracking import open_stores
 from idemnet.errors import BadInputError
 from idemnet.inference.weights import (
     CARD,
@@ -30,8 +29,8 @@ class WeightsDataset(Folder):
     def __init__(
         self,
         filepath: str,
-        checkpoints: Mapping[str, Any] | None = None,
-        runs: Mapping[str, Any] | None = None,
+        checkpoints: Mapping[str, str] | None = None,
+        runs: Mapping[str, str] | None = None,
         metadata: dict[str, Any] | None = None,
         made_by: str = "",
     ) -> None:
@@ -39,15 +38,14 @@ class WeightsDataset(Folder):
 
         Args:
             filepath: The folder of the task and data set.
-            checkpoints: Arguments of their CheckpointsDataset.
-            runs: Arguments of their TrackerDataset.
+            checkpoints: Folder of their checkpoints.
+            runs: MLflow's database.
             metadata: For kedro-viz.
             made_by: The command that makes it, for errors.
         """
         super().__init__(filepath, metadata, made_by)
         if checkpoints and runs:
-            self.checkpoints = CheckpointsDataset(**checkpoints).load()
-            self.tracker = TrackerDataset(**runs).load()
+            self.checkpoints, self.tracker = open_stores(checkpoints, runs)
             self.writes = (self.checkpoints.folder,)
 
     def load(self) -> TrainedModel:

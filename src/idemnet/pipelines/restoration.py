@@ -23,7 +23,7 @@ def create_pipeline(task: str) -> Pipeline:
         node(crop, ["pairs", "params:crop"], "patches", name="crop"),
         node(train, ["patches", "pairs", "params:train"], "weights", name="train"),
         node(evaluate, ["pairs", "weights", "params:evaluate"], "evaluation", name="evaluate"),
-        node(report, ["evaluation", "weights", "runs"], "report", name="report"),
+        node(report, ["evaluation", "weights", "other_runs"], "report", name="report"),
     ]
     return Pipeline([_of_task(step, task) for step in steps])
 
