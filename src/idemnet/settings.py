@@ -9,11 +9,13 @@ from idemnet.hooks.outer_launcher import OuterLauncherHooks
 from idemnet.hooks.parameters import ParameterHooks
 from idemnet.hooks.run_lock import RunLockHooks
 from idemnet.hooks.tracking import TrackingHooks
+from idemnet.hooks.viz_sizes import VizSizesHooks
 
 # Called in reverse: who only joins a training locks nothing, and the folders are free before
 # anything is pushed.
 HOOKS = (
     FailedCellsHooks(),
+    VizSizesHooks(),
     TrackingHooks(),
     ParameterHooks(),
     RunLockHooks(),

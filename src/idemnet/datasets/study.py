@@ -1,5 +1,6 @@
 """08_reporting/studies: results, tables and figures of studies, and a page for each data set."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from idemnet.datasets.folder import Folder
 from idemnet.datasets.report import list_files, write_files
 from idemnet.datasets.tracking import open_stores
 from idemnet.errors import BadInputError
+from idemnet.media.preview import HTMLPreview, show_picture
 from idemnet.steps.publish import publish
 from idemnet.steps.services import Measurement, StudyStores
 from idemnet.steps.study import STORED, StudyResults
@@ -56,6 +58,12 @@ class StudyDataset(Folder):
 
     def save(self, data: Measurement) -> None:
         publish(self._folder, data.run(self._stores), write_files, list_files)
+
+    def preview(self) -> HTMLPreview:
+        """Show the table and the figure."""
+        table = (self._folder / "table.md").read_text(encoding="utf-8")
+        picture = show_picture((self._folder / "figure.svg").read_bytes(), "svg+xml")
+        return HTMLPreview(re.sub(r"!\[.*\]\(figure\.svg\)", picture, table))
 
     def _exists(self) -> bool:
         return is_published(self._folder)

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kedro_datasets._typing import PlotlyPreview
-
 from idemnet.datasets.folder import Folder
 from idemnet.datasets.tracking import open_stores
 from idemnet.errors import BadInputError
@@ -17,6 +15,7 @@ from idemnet.inference.weights import (
     read_weights,
     write_weights,
 )
+from idemnet.media.preview import PlotlyPreview
 from idemnet.steps.services import Training
 from idemnet.storage.atomic import display_path
 
@@ -78,7 +77,8 @@ class WeightsDataset(Folder):
             }
             for key, label in CURVES.items()
         ]
-        axes = {"xaxis": {"title": "epoch"}, "yaxis": {"title": "validation PSNR, dB"}}
+        titles = {"xaxis": "epoch", "yaxis": "validation PSNR, dB"}
+        axes = {name: {"title": {"text": title}} for name, title in titles.items()}
         return PlotlyPreview({"data": curves, "layout": axes})
 
     def _exists(self) -> bool:

@@ -14,8 +14,9 @@ class FailedCellsHooks:
     @hook_impl(trylast=True)  # other hooks release locks and record the run
     def after_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
         for step in pipeline.nodes:
-            if "study" in step.tags and step.short_name.startswith("run_"):
-                check_cells(catalog.load(step.outputs[0]))
+            [output] = step.outputs
+            if ".study_" in output:
+                check_cells(catalog.load(output))
 
 
 def check_cells(results: StudyResults) -> None:

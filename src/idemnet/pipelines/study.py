@@ -102,19 +102,20 @@ def create_test_set(name: str) -> Pipeline:
 
 def create_study(study: Study) -> Pipeline:
     """Build a study's pipeline; it needs the task's prepared data."""
-    pairs = f"{study.test_set}_pairs" if study.test_set else "pairs"
-    settings = {one: f"params:{one}" for one in ("study", "train", "evaluate")}
-    inputs = {"pairs": pairs, "patches": "patches", **settings}
-    output = f"study_{study.name}"
+    task, name = study.task, study.name
+    inputs = {
+        "study": "params:study",
+        "pairs": f"{study.test_set}_pairs" if study.test_set else f"{task}.pairs",
+        "patches": f"{task}.patches",
+        "train": f"params:{task}.train",
+        "evaluate": f"params:{task}.evaluate",
+    }
+    output = f"{task}.study_{name}"
     steps = [
-        node(CellsOf(study.name).measure, inputs, output, name=f"run_{study.name}"),
-        node(show_all, [output, "all_studies"], "studies_page", name="show_all_studies"),
+        node(CellsOf(name).measure, inputs, output, name=f"{task}.run_{name}", tags="study"),
+        node(
+            show_all, [output, "all_studies"], "studies_page", name="show_all_studies", tags="study"
+        ),
     ]
-    pipeline = Pipeline(
-        [step.tag("study") for step in steps],
-        namespace=study.task,
-        inputs={"all_studies"} | {pairs} - {"pairs"},
-        outputs={"studies_page"},
-        parameters={"params:study"},
-    )
+    pipeline = Pipeline(steps)
     return create_test_set(study.test_set) + pipeline if study.test_set else pipeline
