@@ -13,9 +13,9 @@ from promise import Promise, report, take_turns
 from synthesis import make_sequences, ours
 
 from idemnet.datasets.raw import RawDataset
-from idemnet.fetch.sources import SourcesOnDisk
 from idemnet.parameters.cluster import ClusterParameters
 from idemnet.parameters.source import SourceParameters
+from idemnet.pipelines.download import download
 from idemnet.steps.data import RawData
 from idemnet.storage.cluster import Cluster
 from idemnet.storage.executor import open_processes, workers_from
@@ -35,7 +35,7 @@ def main() -> None:
         frames = make_sequences(place, FRAMES)
         source = {"kind": "folder", "folder": {"path": str(frames)}}
         dataset = RawDataset(str(place / "raw/set"))
-        dataset.save(SourcesOnDisk(place).folder(SourceParameters.model_validate(source)))
+        dataset.save(download(SourceParameters.model_validate(source)))
         raw = dataset.load()
 
         def on_cluster() -> None:

@@ -19,9 +19,9 @@ from synthesis import make_sequences, ours, read
 from worker import Worker, serve
 
 from idemnet.datasets.raw import RawDataset
-from idemnet.fetch.sources import SourcesOnDisk
 from idemnet.media.image_files import ImageFile
 from idemnet.parameters.source import SourceParameters
+from idemnet.pipelines.download import download
 from idemnet.steps.data import Pair
 
 ROUNDS, FRAMES, PAIRS = 4, 99, 4
@@ -31,7 +31,7 @@ def prepare(place: Path) -> None:
     """Make two sequences, and pairs to score."""
     frames = make_sequences(place, FRAMES)
     source = SourceParameters.model_validate({"kind": "folder", "folder": {"path": str(frames)}})
-    RawDataset(str(place / "raw" / "set")).save(SourcesOnDisk(place).folder(source))
+    RawDataset(str(place / "raw" / "set")).save(download(source))
     make_pairs(place / "pairs", PAIRS)
 
 

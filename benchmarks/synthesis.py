@@ -19,13 +19,13 @@ from promise import Promise, note, report
 
 from idemnet.datasets.pairs import PairsDataset
 from idemnet.datasets.raw import RawDataset
-from idemnet.fetch.sources import SourcesOnDisk
 from idemnet.imaging.blur import find_centres
 from idemnet.imaging.scenes import render_frames
 from idemnet.media.image_files import decode_image, encode_png, write_image
 from idemnet.media.photographs import PHOTOGRAPHS
 from idemnet.parameters.source import SceneParameters, SourceParameters
 from idemnet.parameters.synthesize import BlurParameters
+from idemnet.pipelines.download import download
 from idemnet.steps.data import RawData
 from idemnet.tasks.deblur import synthesize_blur
 
@@ -99,7 +99,7 @@ def main() -> None:
             {"kind": "folder", "folder": {"path": str(frames)}}
         )
         dataset = RawDataset(str(Path(place, "raw/set")))
-        dataset.save(SourcesOnDisk(Path(place)).folder(source))
+        dataset.save(download(source))
         raw = dataset.load()
         centres, _ = find_centres(raw.sequences[0], BlurParameters())
         assert all(b.frame - a.frame == 11 for a, b in pairwise(centres))

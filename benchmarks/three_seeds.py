@@ -12,6 +12,7 @@ run it by itself, where `make run` has prepared the data.
 
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -56,9 +57,9 @@ def main() -> None:
         context = session.load_context()  # type: ignore[attr-defined]
         load = context.catalog.load
         settings = context.config_loader["parameters"]["deblur"]["train"]
-    patches, pairs, checkpoints, tracker = (
-        load(f"deblur.{name}") for name in ("patches", "pairs", "checkpoints", "runs")
-    )
+        stores = cast(Any, context.catalog.get("deblur.weights"))
+    patches, pairs = load("deblur.patches"), load("deblur.pairs")
+    checkpoints, tracker = stores.checkpoints, stores.tracker
     test = [pair for pair in pairs.pairs if pair.split == "test"]
     trainings = {
         (seed, name): TrainParameters.model_validate(

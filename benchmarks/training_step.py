@@ -22,13 +22,13 @@ import yaml
 from prepared import prepare_patches
 from promise import Promise, report, timed
 
-from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.parameters.crop import CropParameters
 from idemnet.parameters.source import SceneParameters
 from idemnet.parameters.synthesize import BlurParameters
 from idemnet.parameters.train import TrainParameters
 from idemnet.steps.data import Patches
 from idemnet.system.device import has_bfloat16
+from idemnet.tracking.checkpoints import Checkpoints
 from idemnet.tracking.tracker import Tracker
 from idemnet.training.job import TrainingJob
 from idemnet.training.launch import create_state

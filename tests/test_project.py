@@ -69,7 +69,7 @@ def test_every_stage_is_a_step_of_a_pipeline_with_its_path_in_the_catalog(task):
             assert options["persist"]
             path, folder = filled(out, task), path_of(catalog, output)
             assert path == folder or (name == "report" and path.startswith(f"{folder}/"))
-        watched, read = set(stage.get("deps", [])), set(step.inputs) - {f"{task}.runs"}
+        watched, read = set(stage.get("deps", [])), set(step.inputs) - {f"{task}.other_runs"}
         assert {filled(path, task) for path in watched} == {
             path_of(catalog, one) for one in read if not one.startswith("params:")
         }
@@ -104,8 +104,9 @@ def test_dvc_knows_every_study_and_its_task():
     pipelines = register_pipelines()
     catalog = DataCatalog.from_config(loader("base")["catalog"])
     for name, study in STUDIES.items():
-        assert f"study_{name}_tables" in pipelines[f"study_{name}"].all_outputs()
-        folder = path_of(catalog, f"study_{name}_tables")
+        output = f"{study.task}.study_{name}"
+        assert output in pipelines[f"study_{name}"].all_outputs()
+        folder = path_of(catalog, output)
         place = folder.replace(name, "${key}").replace(GLOBALS["dataset"], "${dataset}")
         assert stage["outs"] == [{place: {"persist": True}}]
         for step in pipelines[f"study_{name}"].nodes:

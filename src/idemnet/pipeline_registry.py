@@ -1,3 +1,5 @@
+import warnings
+
 from kedro.pipeline import Pipeline
 
 from idemnet.pipelines.restoration import create_pipeline, create_restoring
@@ -11,6 +13,13 @@ def register_pipelines() -> dict[str, Pipeline]:
 
     train_deblur is the default.
     """
+    # The dots are those of TASK.NAME; with namespaces, kedro-viz would show one box for each task.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "One or more dataset names contain '.'", UserWarning)
+        return _create_pipelines()
+
+
+def _create_pipelines() -> dict[str, Pipeline]:
     pipelines = {}
     for task in task_names():
         whole = create_pipeline(task)

@@ -4,14 +4,24 @@ import os
 import warnings
 
 from idemnet.hooks.cluster import ClusterHooks
+from idemnet.hooks.failed_cells import FailedCellsHooks
 from idemnet.hooks.outer_launcher import OuterLauncherHooks
 from idemnet.hooks.parameters import ParameterHooks
 from idemnet.hooks.run_lock import RunLockHooks
 from idemnet.hooks.tracking import TrackingHooks
+from idemnet.hooks.viz_sizes import VizSizesHooks
 
 # Called in reverse: who only joins a training locks nothing, and the folders are free before
 # anything is pushed.
-HOOKS = (TrackingHooks(), ParameterHooks(), RunLockHooks(), OuterLauncherHooks(), ClusterHooks())
+HOOKS = (
+    FailedCellsHooks(),
+    VizSizesHooks(),
+    TrackingHooks(),
+    ParameterHooks(),
+    RunLockHooks(),
+    OuterLauncherHooks(),
+    ClusterHooks(),
+)
 
 # OpenMP threads spin for microseconds while they wait for each other, then sleep. The default,
 # spinning for milliseconds, makes training 60 times slower if other programs use the same cores;

@@ -57,20 +57,36 @@ def test_the_packaged_wheel_runs_a_pipeline_outside_the_repository(project, prep
     assert found == expected
 
 
-def test_kedro_viz_shows_the_steps_and_previews_of_images_and_figures(trained):
+def test_kedro_viz_shows_the_steps_with_sizes_and_previews(trained):
     port = free_port()
     server = trained.start("kedro", "viz", "run", "--no-browser", f"--port={port}")
     try:
-        nodes = {node["name"]: node for node in get_json(port, "main")["nodes"]}
-        steps = ("download", "synthesize", "crop", "train", "evaluate", "report")
-        assert {f"deblur.{step}" for step in steps} <= set(nodes)
-
-        def preview(name: str) -> str:
-            return get_json(port, f"nodes/{nodes[name]['id']}")["preview"]
-
+        found = get_json(port, "main")["nodes"]
+        steps = {node["name"] for node in found if node["type"] == "task"}
+        expected = ("download", "synthesize", "crop", "train", "evaluate", "report")
+        assert steps == {f"deblur.{step}" for step in expected}
+        nodes = {
+            node["name"]: get_json(port, f"nodes/{node['id']}")
+            for node in found
+            if node["type"] == "data"
+        }
+        for name, node in nodes.items():
+            assert (trained.folder / node["filepath"]).exists(), name
+            assert name == "deblur.other_runs" or node["stats"]["file_size"] > 1000, name
         for name in ("deblur.raw", "deblur.pairs", "deblur.patches", "deblur.evaluation"):
-            assert Image.open(io.BytesIO(base64.b64decode(preview(name)))).width > 200
-        assert json.loads(preview("deblur.report"))["protocol"] == "gopro"
+            picture = base64.b64decode(nodes[name]["preview"])
+            assert Image.open(io.BytesIO(picture)).width > 200
+        curves = nodes["deblur.weights"]["preview"]
+        assert [one["name"] for one in curves["data"]] == ["first pass", "third pass"]
+        assert nodes["deblur.report"]["preview_type"] == "HTMLPreview"
+        report = nodes["deblur.report"]["preview"]
+        psnr = json.loads(
+            (trained.folder / "data/08_reporting/deblur/builtin/metrics.json").read_bytes()
+        )["restored"]["psnr"]
+        assert re.search(rf"\| PSNR, dB \| [\d.]+ \| {psnr:.2f} \|", report)
+        plots = re.findall(r'<img width="100%" src="data:image/png;base64,([^"]+)">', report)
+        assert len(plots) == 6
+        assert all(Image.open(io.BytesIO(base64.b64decode(one))).width > 200 for one in plots)
     finally:
         os.killpg(server.pid, signal.SIGKILL)  # the server has processes of its own
         server.communicate()

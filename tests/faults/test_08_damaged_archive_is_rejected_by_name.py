@@ -9,7 +9,7 @@ from kedro.io import DatasetError
 
 from idemnet.errors import BadInputError
 from idemnet.fetch.archive import read_members
-from idemnet.fetch.sources import SourcesOnDisk
+from idemnet.pipelines.download import download
 
 from ..fetch.archives import GOOD, LOCAL, check, contents, refused, write
 from ..fetch.test_sources import make_frames, raw_dataset, source, zipped
@@ -20,9 +20,7 @@ def test_a_flipped_byte_leaves_no_folder_and_the_whole_archive_then_does(tmp_pat
     whole = path.read_bytes()
     at = whole.index(b"IDAT", whole.index(b"test/c/000001.png")) + 6
     path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-    recipe = SourcesOnDisk(tmp_path).archive(
-        source(kind="archive", archive={"addresses": [str(path)]})
-    )
+    recipe = download(source(kind="archive", archive={"addresses": [str(path)]}))
     with pytest.raises(DatasetError, match=r"a\.zip: member 'test/c/000001\.png': it is damaged"):
         raw_dataset(tmp_path).save(recipe)
     assert not (tmp_path / "raw" / "set").exists()

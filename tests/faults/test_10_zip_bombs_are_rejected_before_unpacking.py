@@ -96,7 +96,7 @@ MEASURE = """
 import sys
 from pathlib import Path
 from idemnet.datasets.raw import RawDataset
-from idemnet.fetch.sources import SourcesOnDisk
+from idemnet.pipelines.download import download
 from idemnet.parameters.source import SourceParameters
 from idemnet.system.resources import peak_memory
 archive = {"addresses": [sys.argv[1]], "unpacked_gigabytes": 0.1}
@@ -105,7 +105,7 @@ place = Path(sys.argv[1]).parent
 dataset = RawDataset(str(place / "raw" / "set"))
 before = peak_memory()
 try:
-    dataset.save(SourcesOnDisk(place / "archives").archive(source))
+    dataset.save(download(source))
 except Exception as error:
     print(peak_memory() - before, error.__cause__)
 """

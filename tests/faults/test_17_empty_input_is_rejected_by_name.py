@@ -7,7 +7,7 @@ import yaml
 from kedro.io import DatasetError
 
 from idemnet.errors import BadInputError
-from idemnet.fetch.sources import SourcesOnDisk
+from idemnet.pipelines.download import download
 
 from ..fetch.archives import refused
 from ..fetch.test_sources import raw_dataset, source
@@ -34,17 +34,17 @@ def test_an_empty_folder_is_rejected_by_name(tmp_path, content):
         (folder / ".hidden.png").write_bytes(b"x")
     if content == "subfolder":
         (folder / "train").mkdir()
-    recipe = SourcesOnDisk(tmp_path).folder(source(kind="folder", folder={"path": str(folder)}))
+    recipe = download(source(kind="folder", folder={"path": str(folder)}))
     with pytest.raises(DatasetError, match=r"empty: no file matches SPLIT/SEQUENCE/FRAME\.png"):
         raw_dataset(tmp_path).save(recipe)
     assert not (tmp_path / "raw").exists()
     with pytest.raises(BadInputError, match=r"empty: contains no videos"):
-        SourcesOnDisk(tmp_path).videos(source(kind="videos", videos={"path": str(folder)}))
+        download(source(kind="videos", videos={"path": str(folder)}))
 
 
 def test_a_folder_that_does_not_exist_is_rejected_by_name(tmp_path):
     with pytest.raises(BadInputError, match="nowhere: is not a folder"):
-        SourcesOnDisk(tmp_path).folder(source(kind="folder", folder={"path": "/nowhere"}))
+        download(source(kind="folder", folder={"path": "/nowhere"}))
 
 
 def test_archive_without_a_file_is_rejected(tmp_path):

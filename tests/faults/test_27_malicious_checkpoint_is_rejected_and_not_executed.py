@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.errors import BadInputError
 from idemnet.inference.import_weights import import_dmphn
 from idemnet.inference.weights import read_weights
+from idemnet.tracking.checkpoints import Checkpoints
 
 from ..conftest import BIN, REPOSITORY
 from ..inference.test_import_weights import WIDTH, random_network, release
@@ -127,7 +127,7 @@ def test_a_header_that_declares_too_much_is_rejected(tmp_path, content):
 MEASURE = """
 import sys
 from pathlib import Path
-from idemnet.datasets.checkpoint import Checkpoints
+from idemnet.tracking.checkpoints import Checkpoints
 from idemnet.inference.import_weights import import_dmphn
 from idemnet.inference.weights import read_weights
 from idemnet.system.resources import peak_memory

@@ -13,7 +13,6 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.errors import BadInputError
 from idemnet.fetch.address import file_name
 from idemnet.hooks.parameters import describe_faults
@@ -25,6 +24,7 @@ from idemnet.parameters.synthesize import BlurParameters
 from idemnet.storage.atomic import path_inside, write_atomic
 from idemnet.storage.journal import read_journals
 from idemnet.tasks import get_task
+from idemnet.tracking.checkpoints import Checkpoints
 
 from ..conftest import REPOSITORY, mlflow_tables
 from ..tracking.stores import recorded

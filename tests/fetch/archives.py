@@ -9,8 +9,8 @@ from kedro.io import DatasetError
 
 from idemnet.datasets.raw import RawDataset
 from idemnet.fetch.archive import check_archive, read_members
-from idemnet.fetch.sources import SourcesOnDisk
 from idemnet.parameters.source import SourceParameters
+from idemnet.pipelines.download import download
 
 GOOD = bytes(range(256)) * 300
 LIMIT = 10**9
@@ -41,7 +41,7 @@ def refused(path, limit=LIMIT):
     source = SourceParameters.model_validate({"kind": "archive", "archive": archive})
     dataset = RawDataset(str(path.parent / "raw" / "set"))
     with pytest.raises(DatasetError) as caught:
-        dataset.save(SourcesOnDisk(path.parent / "archives").archive(source))
+        dataset.save(download(source))
     assert sorted(path.parent.rglob("*")) == before
     assert str(path) in str(caught.value.__cause__)
     return str(caught.value.__cause__)

@@ -11,7 +11,7 @@ from PIL import Image as PillowImage
 
 from idemnet.datasets.raw import RawDataset
 from idemnet.errors import BadInputError
-from idemnet.fetch.sources import SourcesOnDisk
+from idemnet.fetch.sources import list_photographs
 from idemnet.media.image_files import write_image
 from idemnet.parameters.source import SourceParameters
 from idemnet.pipelines.download import _on_the_hub, download
@@ -63,7 +63,7 @@ def test_a_folder_is_used_in_place_without_copying(tmp_path):
     folder = make_frames(tmp_path / "my frames")
     raw = raw_dataset(tmp_path)
     parameters = source(kind="folder", folder={"path": str(folder)}, expected=EXPECTED)
-    raw.save(SourcesOnDisk(tmp_path).folder(parameters))
+    raw.save(download(parameters))
     check_is_the_set(raw)
     assert [path.name for path in (tmp_path / "raw" / "set").iterdir()] == ["manifest.json"]
 
@@ -71,10 +71,10 @@ def test_a_folder_is_used_in_place_without_copying(tmp_path):
 def test_a_changed_folder_has_another_fingerprint(tmp_path):
     folder = make_frames(tmp_path / "frames")
     parameters = source(kind="folder", folder={"path": str(folder)})
-    first = SourcesOnDisk(tmp_path).folder(parameters).fingerprint
-    assert SourcesOnDisk(tmp_path).folder(parameters).fingerprint == first
+    first = download(parameters).fingerprint
+    assert download(parameters).fingerprint == first
     write_image(folder, "test/c/000003.png", np.zeros((8, 10, 3), np.uint8))
-    assert SourcesOnDisk(tmp_path).folder(parameters).fingerprint != first
+    assert download(parameters).fingerprint != first
 
 
 @pytest.mark.parametrize("prefix", ["", "GOPRO_Large_all/"])
@@ -82,7 +82,7 @@ def test_a_local_zip_is_unpacked_whole(tmp_path, prefix):
     archive = zipped(make_frames(tmp_path / "frames"), tmp_path / "a.zip", prefix)
     raw = raw_dataset(tmp_path)
     parameters = source(kind="archive", archive={"addresses": [str(archive)]}, expected=EXPECTED)
-    raw.save(SourcesOnDisk(tmp_path).archive(parameters))
+    raw.save(download(parameters))
     check_is_the_set(raw)
     manifest = read_manifest(tmp_path / "raw" / "set")
     assert all(sha256 is not None for _, sha256 in manifest.files.values())
@@ -91,7 +91,6 @@ def test_a_local_zip_is_unpacked_whole(tmp_path, prefix):
 def test_the_structure_is_verified_and_the_error_says_what_is_missing(tmp_path):
     folder = make_frames(tmp_path / "frames")
     wrong = {"train_sequences": 22, "test_sequences": 11, "test_images": 1111}
-    sources = SourcesOnDisk(tmp_path)
     in_folder = source(kind="folder", folder={"path": str(folder)}, expected=wrong)
     archive = zipped(folder, tmp_path / "a.zip")
     in_zip = source(kind="archive", archive={"addresses": [str(archive)]}, expected=wrong)
@@ -99,7 +98,7 @@ def test_the_structure_is_verified_and_the_error_says_what_is_missing(tmp_path):
         "train has 2 sequences instead of 22, test has 1 sequences instead of 11, "
         "test has 3 images instead of 1111"
     )
-    for recipe in (sources.folder(in_folder), sources.archive(in_zip)):
+    for recipe in (download(in_folder), download(in_zip)):
         with pytest.raises(DatasetError, match=message):
             raw_dataset(tmp_path).save(recipe)
     assert not (tmp_path / "raw" / "set").exists()
@@ -109,12 +108,9 @@ def test_images_of_another_size_are_rejected_before_anything_is_unpacked(tmp_pat
     folder = make_frames(tmp_path / "frames")
     archive = zipped(folder, tmp_path / "a.zip")
     size = {"height": 720, "width": 1280}
-    sources = SourcesOnDisk(tmp_path)
     for recipe in (
-        sources.folder(source(kind="folder", folder={"path": str(folder)}, expected=size)),
-        sources.archive(
-            source(kind="archive", archive={"addresses": [str(archive)]}, expected=size)
-        ),
+        download(source(kind="folder", folder={"path": str(folder)}, expected=size)),
+        download(source(kind="archive", archive={"addresses": [str(archive)]}, expected=size)),
     ):
         with pytest.raises(DatasetError, match=r"c/00000\d\.png: is 10x8 instead of 1280x720"):
             raw_dataset(tmp_path).save(recipe)
@@ -127,7 +123,7 @@ def test_pairs_read_as_frames_are_rejected_with_a_hint(tmp_path):
     with pytest.raises(
         DatasetError, match=r"the first of 1 images is train/GOPR0372_07_00/blur/1\.png"
     ):
-        raw_dataset(tmp_path).save(SourcesOnDisk(tmp_path).folder(parameters))
+        raw_dataset(tmp_path).save(download(parameters))
 
 
 def test_each_video_is_a_sequence_used_in_place(tmp_path):
@@ -136,7 +132,7 @@ def test_each_video_is_a_sequence_used_in_place(tmp_path):
     write_video(folder / "my hand #1.mp4", count=6)
     write_video(folder / "test" / "b.MOV", count=4)
     raw = raw_dataset(tmp_path)
-    raw.save(SourcesOnDisk(tmp_path).videos(source(kind="videos", videos={"path": str(folder)})))
+    raw.save(download(source(kind="videos", videos={"path": str(folder)})))
     found = {one.name: (one.split, len(one.frames)) for one in raw.load().sequences}
     assert found == {"my hand #1": ("train", 6), "b": ("test", 4)}
     assert [path.name for path in (tmp_path / "raw" / "set").iterdir()] == ["manifest.json"]
@@ -147,7 +143,7 @@ def test_videos_with_one_name_are_rejected(tmp_path):
     folder.mkdir()
     write_video(folder / "a.mp4", count=2)
     write_video(folder / "a.mov", count=2)
-    recipe = SourcesOnDisk(tmp_path).videos(source(kind="videos", videos={"path": str(folder)}))
+    recipe = download(source(kind="videos", videos={"path": str(folder)}))
     with pytest.raises(DatasetError, match="two videos have the same name"):
         raw_dataset(tmp_path).save(recipe)
 
@@ -158,12 +154,11 @@ def test_an_archive_is_downloaded_checked_unpacked_and_not_fetched_again(tmp_pat
     with Server() as server:
         address = server.on("/sets/GOPRO%20tiny.zip", whole(data))
         missing = server.on("/gone.zip", says(404))
-        parameters = source(
-            kind="archive", archive={"addresses": [missing, address]}, expected=EXPECTED
-        )
-        raw.save(SourcesOnDisk(tmp_path / "archives").archive(parameters))
+        archive = {"addresses": [missing, address], "folder": str(tmp_path / "archives")}
+        parameters = source(kind="archive", archive=archive, expected=EXPECTED)
+        raw.save(download(parameters))
         requests = len(server.seen)
-        raw.save(SourcesOnDisk(tmp_path / "archives").archive(parameters))
+        raw.save(download(parameters))
         assert len(server.seen) == requests == 2
     check_is_the_set(raw)
     recorded = (tmp_path / "archives" / "GOPRO_tiny.zip.sha256").read_text()
@@ -175,16 +170,16 @@ def test_further_photographs_count_by_what_they_are_not_by_where(tmp_path):
         path = tmp_path / name / "deep" / "a.png"
         path.parent.mkdir(parents=True)
         PillowImage.new("RGB", (4000, 30), (9, 99, 199)).save(path)
-    sources = SourcesOnDisk(tmp_path)
-    [photograph], identity = sources.further_photographs(str(tmp_path / "here"))
-    assert sources.further_photographs(str(tmp_path / "there"))[1] == identity
+    here = list_photographs(str(tmp_path / "here"))
+    [photograph] = here.photographs
+    assert list_photographs(str(tmp_path / "there")).fingerprint == here.fingerprint
     assert photograph().shape == (8, 1000, 3)  # halved twice: cameras are not sharp to the pixel
     PillowImage.new("RGB", (40, 30), (9, 99, 198)).save(tmp_path / "there/deep/a.png")
-    assert sources.further_photographs(str(tmp_path / "there"))[1] != identity
-    assert sources.further_photographs("") == ([], {})
+    assert list_photographs(str(tmp_path / "there")).fingerprint != here.fingerprint
+    assert list_photographs("") is None
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInputError, match="contains no photographs"):
-        sources.further_photographs(str(tmp_path / "empty"))
+        list_photographs(str(tmp_path / "empty"))
 
 
 def test_licence_and_credit_are_recorded_but_decide_nothing(tmp_path):

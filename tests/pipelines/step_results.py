@@ -49,6 +49,7 @@ from idemnet.reporting.study import make_study_report
 from idemnet.steps import versions
 from idemnet.steps.data import Pair, Pairs, PatchRow, RawData
 from idemnet.steps.plan import Recipe, flatten
+from idemnet.steps.services import StudyStores
 from idemnet.studies import all_studies, get_study
 from idemnet.studies.parts.study import Cell
 from idemnet.tasks.deblur import synthesize_blur
@@ -347,7 +348,7 @@ def studied(_: Path) -> Results:
     one = StudyRun(
         replace(get_study("gopro"), cells=(plain, after)), parameters, PAIRS,
         make_job(Path()).patches, TrainParameters(), EvaluateParameters(protocol="gopro"),
-        nothing, nothing, nothing, nothing,
+        StudyStores(nothing, nothing, nothing, nothing),
     )  # fmt: skip
     trained = [job.parameters for job in one._trainings()]
     return {

@@ -9,6 +9,7 @@ from idemnet.parameters.evaluate import EvaluateParameters
 from idemnet.parameters.study import StudyParameters
 from idemnet.parameters.train import TrainParameters
 from idemnet.pipelines.cells import StudyRun
+from idemnet.steps.services import StudyStores
 from idemnet.studies import get_study
 
 
@@ -25,7 +26,7 @@ def test_a_card_cannot_choose_code_that_the_configuration_does_not_name(model):
     missing: Any = None
     run = StudyRun(
         study, parameters, missing, missing, TrainParameters(),
-        EvaluateParameters(protocol="gopro"), Store(), missing, missing, missing,
+        EvaluateParameters(protocol="gopro"), StudyStores(Store(), missing, missing, missing),
     )  # fmt: skip
     [nafnet] = [one for one in study.cells if one.name == "nafnet"]
     if model == "peers:Adapted":

@@ -7,10 +7,10 @@ import pytest
 
 from idemnet.datasets.pairs import PairsDataset
 from idemnet.datasets.raw import RawDataset
-from idemnet.fetch.sources import SourcesOnDisk
 from idemnet.media.image_files import write_image
 from idemnet.parameters.source import SourceParameters
 from idemnet.parameters.synthesize import BlurParameters
+from idemnet.pipelines.download import download
 from idemnet.tasks.deblur import synthesize_blur
 
 from ..media.test_frames import write_video
@@ -19,7 +19,7 @@ from ..media.test_frames import write_video
 def load_raw(tmp_path: Path, **groups):
     raw = RawDataset(str(tmp_path / "data" / "raw" / "set"))
     parameters = SourceParameters.model_validate(groups)
-    raw.save(getattr(SourcesOnDisk(tmp_path), parameters.kind)(parameters))
+    raw.save(download(parameters))
     return raw.load()
 
 

@@ -36,6 +36,17 @@ def test_the_fingerprint_is_of_parameters_and_inputs():
     )
 
 
+def test_keyword_arguments_keep_their_place_and_none_counts_as_absent():
+    """Published folders were identified so: another order would make them all again."""
+
+    @step("use", 1)
+    def use(data: Handle, more: Handle | None, *, expected: CropParameters) -> Plan:
+        return Plan()
+
+    recipe = use(Handle("a"), None, expected=CropParameters())
+    assert recipe.fingerprint == fingerprint("use", 1, "a", CropParameters())
+
+
 @pytest.mark.parametrize(
     "other",
     [

@@ -17,8 +17,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kedro.io import DatasetError
 
-from idemnet.datasets.tracking import TrackerDataset
+from idemnet.datasets.tracking import OtherRunsDataset
 from idemnet.errors import BadInputError
 from idemnet.evaluation.metrics import summarise
 from idemnet.media.image_files import decode_image
@@ -179,7 +180,7 @@ def test_of_an_untouched_run_nothing_is_stored(tmp_path):
 
 @pytest.fixture
 def tracker(database) -> Tracker:
-    return TrackerDataset(str(database), "deblur", "scenes").load()
+    return Tracker(database, "deblur", "scenes")
 
 
 def test_a_run_says_what_only_the_outside_knows(tracker, uri, monkeypatch):
@@ -236,11 +237,23 @@ def test_the_load_of_the_machine_is_recorded_if_mlflow_is_told_to(database, uri,
     assert all(0 <= value <= 100 for value in values)
 
 
-def test_runs_are_recorded_not_saved(tmp_path):
-    dataset = TrackerDataset(str(tmp_path / "mlflow.db"), "deblur", "scenes")
-    assert not dataset.exists()
-    with pytest.raises(Exception, match="nothing to save"):
+def test_scores_of_other_trainings_are_data_of_a_step(tracker, tmp_path):
+    """The dataset leaves out the training of the weights, else a report would change itself."""
+    for run, psnr in (("a" * 64, 30.0), ("b" * 64, 31.0)):
+        with tracker.run(run) as journal:
+            journal.start("run", {}, {})
+            journal.finish({}, {})
+        tracker.evaluated(report(run, psnr))
+    weights = tmp_path / "06_models/deblur/scenes"
+    weights.mkdir(parents=True)
+    (weights / "card.json").write_text(json.dumps({"fingerprint": "a" * 64}))
+    dataset = OtherRunsDataset(str(tracker.store), {"filepath": str(weights)})
+    assert dataset.load().fingerprint == f"report of {'b' * 64}"
+    with pytest.raises(DatasetError, match="nothing to save"):
         dataset.save("anything")
+    tracker.store.unlink()
+    assert not dataset.exists()
+    assert dataset.load().fingerprint == ""
 
 
 def report(run: str, psnr: float) -> Report:

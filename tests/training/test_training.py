@@ -12,11 +12,11 @@ import sys
 import pytest
 import torch
 
-from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.errors import BadInputError
 from idemnet.inference.find_weights import find_weights
 from idemnet.system.device import choose_device
 from idemnet.system.resources import cores
+from idemnet.tracking.checkpoints import Checkpoints
 from idemnet.training import job as job_module
 from idemnet.training import launch as launch_module
 from idemnet.training.job import TrainingJob

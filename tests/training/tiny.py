@@ -15,9 +15,9 @@ import numpy as np
 import psutil
 import torch
 
-from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.parameters.train import TrainParameters
 from idemnet.steps.data import Pair, Patches, PatchRow
+from idemnet.tracking.checkpoints import Checkpoints
 from idemnet.training.job import TrainingJob
 from idemnet.training.launch import launch
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from idemnet.datasets.folder import Folder, PublishedDataset
+from idemnet.datasets.folder import PublishedDataset
 from idemnet.datasets.raw import image_files
 from idemnet.media.image_files import write_image
 from idemnet.media.preview import ImagePreview, contact_sheet
@@ -38,7 +38,7 @@ class EvaluationDataset(PublishedDataset[Evaluation]):
 
 @dataclass(frozen=True)
 class Evaluations:
-    """Handle to many evaluations, each in a folder named by its fingerprint."""
+    """Evaluations of the studies' cells, each in a folder named by its fingerprint."""
 
     folder: Path
 
@@ -47,13 +47,6 @@ class Evaluations:
         place = self.folder / recipe.fingerprint[:16]
         publish(place, recipe, _write, _finish)
         return read_evaluation(place, read_manifest(place))
-
-
-class EvaluationsDataset(Folder):
-    """Evaluations of the studies' cells."""
-
-    def load(self) -> Evaluations:
-        return Evaluations(self._folder)
 
 
 def read_evaluation(folder: Path, manifest: Manifest) -> Evaluation:

@@ -10,7 +10,7 @@ from idemnet.media.image_files import write_image
 from idemnet.steps.mix import Mix, Part
 from idemnet.steps.plan import Recipe
 from idemnet.steps.publish import publish, publish_mix
-from idemnet.storage.manifest import Manifest, is_published, read_manifest
+from idemnet.storage.manifest import MANIFEST, Manifest, is_published, parse_manifest, read_manifest
 from idemnet.system.locks import LockMode
 
 Handle = TypeVar("Handle")
@@ -54,6 +54,14 @@ class Folder(AbstractDataset[Any, Any]):
     def read_manifest(self) -> Manifest:
         """Read the manifest, after checking the files it lists."""
         return read_manifest(self._folder, self._made_by)
+
+    def size(self) -> int:
+        """Return the bytes of its files, including those that it uses in place."""
+        lists = [*self._folder.glob(MANIFEST), *self._folder.glob(f"*/{MANIFEST}")]
+        if not lists:
+            return sum(path.stat().st_size for path in self._folder.glob("[!.]*"))
+        found = [parse_manifest(path.parent) for path in lists]
+        return sum(size for one in found if one for size, _ in one.files.values())
 
     def _describe(self) -> dict[str, Any]:
         return {"filepath": str(self._folder)}  # kedro-viz shows it

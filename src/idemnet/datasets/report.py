@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kedro_datasets._typing import JSONPreview
-
 from idemnet.datasets.folder import PublishedDataset
+from idemnet.media.preview import HTMLPreview, show_picture
 from idemnet.steps.data import Report
-from idemnet.steps.metrics import METRICS, Metrics
+from idemnet.steps.metrics import Metrics
 from idemnet.steps.plan import Plan, Recipe
 from idemnet.steps.publish import publish
 from idemnet.storage.atomic import path_inside, write_atomic
@@ -27,9 +26,19 @@ class ReportDataset(PublishedDataset[Report]):
     def save(self, data: Recipe) -> None:
         publish(self._folder, data, write_files, list_files)
 
-    def preview(self) -> JSONPreview:
-        """Show the scores."""
-        return JSONPreview((self._folder / METRICS).read_text(encoding="utf-8"))
+    def preview(self) -> HTMLPreview:
+        """Show the scores and every plot."""
+        report = self.load()
+        metrics = report.metrics
+        lines = [
+            f"{metrics.images} test images of {metrics.dataset}, protocol {metrics.protocol}\n",
+            "| scores | before | restored |\n|---|---|---|",
+            f"| PSNR, dB | {metrics.input.psnr:.2f} | {metrics.restored.psnr:.2f} |",
+            f"| SSIM | {metrics.input.similarity:.4f} | {metrics.restored.similarity:.4f} |\n",
+            *(show_picture(report.files[name](), "png") for name in sorted(report.files)
+              if name.endswith(".png")),
+        ]  # fmt: skip
+        return HTMLPreview("\n".join(lines))
 
 
 def write_files(folder: Path, _: str, files: Mapping[str, bytes]) -> Mapping[str, FileEntry]:

@@ -3,11 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kedro_datasets._typing import PlotlyPreview
-
-from idemnet.datasets.checkpoint import CheckpointsDataset
 from idemnet.datasets.folder import Folder
-from idemnet.datasets.tracking import TrackerDataset
+from idemnet.datasets.tracking import open_stores
 from idemnet.errors import BadInputError
 from idemnet.inference.weights import (
     CARD,
@@ -18,6 +15,7 @@ from idemnet.inference.weights import (
     read_weights,
     write_weights,
 )
+from idemnet.media.preview import PlotlyPreview
 from idemnet.steps.services import Training
 from idemnet.storage.atomic import display_path
 
@@ -30,8 +28,8 @@ class WeightsDataset(Folder):
     def __init__(
         self,
         filepath: str,
-        checkpoints: Mapping[str, Any] | None = None,
-        runs: Mapping[str, Any] | None = None,
+        checkpoints: Mapping[str, str] | None = None,
+        runs: Mapping[str, str] | None = None,
         metadata: dict[str, Any] | None = None,
         made_by: str = "",
     ) -> None:
@@ -39,15 +37,14 @@ class WeightsDataset(Folder):
 
         Args:
             filepath: The folder of the task and data set.
-            checkpoints: Arguments of their CheckpointsDataset.
-            runs: Arguments of their TrackerDataset.
+            checkpoints: Folder of their checkpoints.
+            runs: MLflow's database.
             metadata: For kedro-viz.
             made_by: The command that makes it, for errors.
         """
         super().__init__(filepath, metadata, made_by)
         if checkpoints and runs:
-            self.checkpoints = CheckpointsDataset(**checkpoints).load()
-            self.tracker = TrackerDataset(**runs).load()
+            self.checkpoints, self.tracker = open_stores(checkpoints, runs)
             self.writes = (self.checkpoints.folder,)
 
     def load(self) -> TrainedModel:
@@ -80,7 +77,8 @@ class WeightsDataset(Folder):
             }
             for key, label in CURVES.items()
         ]
-        axes = {"xaxis": {"title": "epoch"}, "yaxis": {"title": "validation PSNR, dB"}}
+        titles = {"xaxis": "epoch", "yaxis": "validation PSNR, dB"}
+        axes = {name: {"title": {"text": title}} for name, title in titles.items()}
         return PlotlyPreview({"data": curves, "layout": axes})
 
     def _exists(self) -> bool:

@@ -1,9 +1,10 @@
-"""Sources of raw data: archives, folders, videos, and photographs for the built-in scenes."""
+"""Raw data from archives, folders and videos, and photographs for the built-in scenes."""
 
 import io
 import os
 import zipfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,16 @@ from kedro.utils import find_kedro_project
 from idemnet.errors import BadInputError
 from idemnet.fetch.archive import check_archive, read_members
 from idemnet.fetch.download import fetch
-from idemnet.imaging.image import LazyImage, Split
+from idemnet.imaging.image import Split
 from idemnet.media.find import pictures_below
 from idemnet.media.frames import SUFFIXES as VIDEO_SUFFIXES
 from idemnet.media.frames import open_video
 from idemnet.media.image_files import ImageFile, is_image, open_image
-from idemnet.media.photographs import PHOTOGRAPHS, OwnPhotograph
-from idemnet.parameters.source import OneSourceParameters, StructureParameters
+from idemnet.media.photographs import OwnPhotograph
+from idemnet.parameters.source import ArchiveParameters, StructureParameters
 from idemnet.steps import versions
-from idemnet.steps.layouts import Place, check_structure, place_files
-from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.steps.layouts import Layout, Place, check_structure, place_files
+from idemnet.steps.plan import Plan, step
 from idemnet.storage.checksum import hash_file
 from idemnet.storage.executor import Job
 from idemnet.storage.manifest import FilesInPlace
@@ -30,66 +31,87 @@ from idemnet.storage.manifest import FilesInPlace
 MEMBERS_PER_JOB = 256
 
 
-class SourcesOnDisk:
-    """Recipes for every kind of raw data; nothing is fetched until a recipe is carried out."""
+@dataclass(frozen=True)
+class Archive:
+    """A zip file, on this machine or to be downloaded."""
 
-    def __init__(self, archives: str | Path) -> None:
-        """Set the folder for downloaded archives, relative to the project."""
+    source: ArchiveParameters
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        return {"archive": self.source.sha256 or list(self.source.addresses)}
+
+    def fetch(self) -> Path:
+        """Return the zip file, after downloading it if needed."""
         here = Path.cwd()
-        self._archives = (find_kedro_project(here) or here) / archives
-
-    def photographs(self, split: Split) -> Sequence[LazyImage]:
-        return [photograph for photograph in PHOTOGRAPHS if photograph.split == split]
-
-    def further_photographs(self, folder: str) -> tuple[Sequence[LazyImage], dict[str, str]]:
-        if not folder:
-            return [], {}
-        place = _existing_folder(folder)
-        found = [OwnPhotograph(place / path) for path in pictures_below(place)]
-        if not found:
-            raise BadInputError(f"{folder}: contains no photographs")
-        return found, {photograph.path.name: hash_file(photograph.path) for photograph in found}
-
-    def archive(self, source: OneSourceParameters) -> Recipe:
-        identity = {"archive": source.archive.sha256 or list(source.archive.addresses)}
-        plan = partial(_plan_archive, source, self._archives)
-        return _recipe(plan, identity, source.layout, source.expected)
-
-    def folder(self, source: OneSourceParameters) -> Recipe:
-        folder = _existing_folder(source.folder.path)
-        files = _list_files(folder, is_image)
-        plan = partial(_plan_folder, source, folder, files)
-        return _recipe(plan, _identity(files), source.layout, source.expected)
-
-    def videos(self, source: OneSourceParameters) -> Recipe:
-        folder = _existing_folder(source.videos.path)
-        files = _list_files(folder, lambda path: path.suffix.lower() in VIDEO_SUFFIXES)
-        if not files:
-            raise BadInputError(f"{folder}: contains no videos ({', '.join(VIDEO_SUFFIXES)})")
-        return _recipe(partial(_plan_videos, folder, files), _identity(files), source.expected)
+        return fetch(
+            self.source.addresses,
+            (find_kedro_project(here) or here) / self.source.folder,
+            sha256=self.source.sha256,
+            retries=self.source.retries,
+            timeout=self.source.timeout,
+        )
 
 
-def _recipe(plan: Callable[[], Plan], *decisive: Any) -> Recipe:
-    return Recipe(fingerprint("download", versions.FETCH, *decisive), plan)
+@dataclass(frozen=True)
+class FilesOnDisk:
+    """Files that are used in place; identified without reading them."""
+
+    folder: Path
+    found: Mapping[str, os.stat_result]
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in self.found.items()}
 
 
-def _plan_archive(source: OneSourceParameters, archives: Path) -> Plan:
-    given = source.archive
-    path = fetch(
-        given.addresses,
-        archives,
-        sha256=given.sha256,
-        retries=given.retries,
-        timeout=given.timeout,
-    )
-    members = check_archive(path, limit_bytes=round(given.unpacked_gigabytes * 1e9))
+@dataclass(frozen=True)
+class OwnPhotographs:
+    """Photographs for the built-in scenes, in addition to those of installed packages."""
+
+    photographs: Sequence[OwnPhotograph]
+
+    @property
+    def fingerprint(self) -> dict[str, str]:
+        return {one.path.name: hash_file(one.path) for one in self.photographs}
+
+
+def list_images(folder: str) -> FilesOnDisk:
+    place = _existing_folder(folder)
+    return FilesOnDisk(place, _list_files(place, is_image))
+
+
+def list_videos(folder: str) -> FilesOnDisk:
+    place = _existing_folder(folder)
+    found = _list_files(place, lambda path: path.suffix.lower() in VIDEO_SUFFIXES)
+    if not found:
+        raise BadInputError(f"{place}: contains no videos ({', '.join(VIDEO_SUFFIXES)})")
+    return FilesOnDisk(place, found)
+
+
+def list_photographs(folder: str) -> OwnPhotographs | None:
+    """List the photographs below a folder; None if no folder is given."""
+    if not folder:
+        return None
+    place = _existing_folder(folder)
+    found = [OwnPhotograph(place / path) for path in pictures_below(place)]
+    if not found:
+        raise BadInputError(f"{folder}: contains no photographs")
+    return OwnPhotographs(found)
+
+
+@step("download", versions.FETCH)
+def unpack(archive: Archive, layout: Layout, *, expected: StructureParameters) -> Plan:
+    """Fetch a zip file, check its listing, and plan to unpack its images."""
+    path = archive.fetch()
+    members = check_archive(path, limit_bytes=round(archive.source.unpacked_gigabytes * 1e9))
     images = {name: info for name, info in members.items() if is_image(Path(name))}
-    places = place_files(images, source.layout, str(path))
-    check_structure(places, source.expected, str(path))
+    places = place_files(images, layout, str(path))
+    check_structure(places, expected, str(path))
     examples = {place.name: images[place.name] for place in _one_per_sequence(places)}
     for name, chunks in read_members(path, examples):
         image = open_image(io.BytesIO(next(chunks, b"")), f"{path}: {name}")
-        _check_size((image.height, image.width), source.expected, f"{path}: {name}")
+        _check_size((image.height, image.width), expected, f"{path}: {name}")
     names = [place.name for place in places]
     groups = [names[at : at + MEMBERS_PER_JOB] for at in range(0, len(names), MEMBERS_PER_JOB)]
     jobs = [
@@ -97,7 +119,7 @@ def _plan_archive(source: OneSourceParameters, archives: Path) -> Plan:
         for group in groups
     ]
     size = sum(images[name].file_size for name in names)
-    return Plan(jobs, {"layout": source.layout}, bytes_needed=size)
+    return Plan(jobs, {"layout": layout}, bytes_needed=size)
 
 
 def _unpack(
@@ -106,33 +128,38 @@ def _unpack(
     return read_members(path, {name: members[name] for name in members if name in wanted})
 
 
-def _plan_folder(
-    source: OneSourceParameters, folder: Path, files: Mapping[str, os.stat_result]
-) -> Plan:
-    places = place_files(files, source.layout, str(folder))
-    check_structure(places, source.expected, str(folder))
+@step("download", versions.FETCH)
+def use_images(files: FilesOnDisk, layout: Layout, *, expected: StructureParameters) -> Plan:
+    """Check a folder of images, and plan to use them in place."""
+    places = place_files(files.found, layout, str(files.folder))
+    check_structure(places, expected, str(files.folder))
     for place in _one_per_sequence(places):
-        image = ImageFile(folder / place.name, place.name, files[place.name].st_size, None)
-        _check_size(image.size(), source.expected, str(image.path))
-    entries = {place.name: (files[place.name].st_size, None) for place in places}
-    return Plan(about={"layout": source.layout}, uses=FilesInPlace(folder, entries))
+        size = files.found[place.name].st_size
+        image = ImageFile(files.folder / place.name, place.name, size, None)
+        _check_size(image.size(), expected, str(image.path))
+    entries = {place.name: (files.found[place.name].st_size, None) for place in places}
+    return Plan(about={"layout": layout}, uses=FilesInPlace(files.folder, entries))
 
 
-def _plan_videos(folder: Path, files: Mapping[str, os.stat_result]) -> Plan:
+@step("download", versions.FETCH)
+def use_videos(files: FilesOnDisk, *, expected: StructureParameters) -> Plan:
+    """Read the size of every video, and plan to use them in place."""
     videos = []
-    for name in files:
+    for name in files.found:
         split: Split = "test" if Path(name).parts[0] == "test" else "train"
-        video = open_video(folder / name, split)
+        video = open_video(files.folder / name, split)
         videos.append(
             {"file": name, "split": split, "name": video.name}
             | {"length": video.length, "height": video.height, "width": video.width}
         )
     names = [(video["split"], video["name"]) for video in videos]
     if len(set(names)) < len(names):
-        raise BadInputError(f"{folder}: two videos have the same name apart from folder or suffix")
-    entries = {name: (stat.st_size, None) for name, stat in files.items()}
+        raise BadInputError(
+            f"{files.folder}: two videos have the same name apart from folder or suffix"
+        )
+    entries = {name: (stat.st_size, None) for name, stat in files.found.items()}
     about = {"layout": "videos", "videos": videos}
-    return Plan(about=about, uses=FilesInPlace(folder, entries))
+    return Plan(about=about, uses=FilesInPlace(files.folder, entries))
 
 
 def _existing_folder(path: str) -> Path:
@@ -159,11 +186,6 @@ def _is_walked(folder: Path) -> bool:
     hidden = folder.name.startswith(".")
     back = folder.is_symlink() and folder.parent.resolve().is_relative_to(folder.resolve())
     return not hidden and not back
-
-
-def _identity(files: Mapping[str, os.stat_result]) -> dict[str, Any]:
-    """Identify files used in place without reading them."""
-    return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in files.items()}
 
 
 def _one_per_sequence(places: Sequence[Place]) -> list[Place]:

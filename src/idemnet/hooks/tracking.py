@@ -2,6 +2,7 @@
 
 import logging
 from pathlib import Path
+from typing import Any, cast
 
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
@@ -30,7 +31,8 @@ class TrackingHooks:
         for name in pipeline.all_outputs():
             task, _, output = name.rpartition(".")
             if output == "report":
-                catalog.load(f"{task}.runs").evaluated(catalog.load(name))
+                weights = cast(Any, catalog.get(f"{task}.weights"))
+                weights.tracker.evaluated(catalog.load(name))
         self._push()
 
     @hook_impl(tryfirst=True)

@@ -1,18 +1,22 @@
-"""Preview pictures of datasets for kedro-viz."""
+"""Previews of datasets for kedro-viz."""
 
 import base64
 from collections.abc import Sequence
+from typing import Any, NewType
 
 import cv2
 import numpy as np
-from kedro_datasets._typing import ImagePreview
 
 from idemnet.imaging.image import Image
 from idemnet.media.image_files import encode_png
 
-HEIGHT = 180
+# kedro-viz recognises a preview by the name of its type, as kedro-datasets' private ones have.
+ImagePreview = NewType("ImagePreview", str)
+PlotlyPreview = NewType("PlotlyPreview", dict[str, Any])
+HTMLPreview = NewType("HTMLPreview", str)
+"""HTML or Markdown."""
 
-__all__ = ["ImagePreview", "contact_sheet"]
+HEIGHT = 180
 
 
 def contact_sheet(images: Sequence[Image], columns: int = 3) -> ImagePreview:
@@ -24,3 +28,8 @@ def contact_sheet(images: Sequence[Image], columns: int = 3) -> ImagePreview:
     rows = [tiles[at : at + columns] for at in range(0, len(tiles), columns)]
     full = [np.hstack(row + [blank] * (min(columns, len(tiles)) - len(row))) for row in rows]
     return ImagePreview(base64.b64encode(encode_png(np.vstack(full))).decode())
+
+
+def show_picture(content: bytes, kind: str) -> str:
+    """Return a picture as HTML, `kind` being png or svg+xml."""
+    return f'<img width="100%" src="data:image/{kind};base64,{base64.b64encode(content).decode()}">'

@@ -19,7 +19,7 @@ from idemnet.pipelines.train import train
 from idemnet.steps import versions
 from idemnet.steps.data import Evaluation, Pairs, Patches
 from idemnet.steps.plan import fingerprint, flatten
-from idemnet.steps.services import CheckpointStore, EvaluationStore, Tracker
+from idemnet.steps.services import StudyStores
 from idemnet.steps.study import Outcome
 from idemnet.studies.parts.study import Cell, Study
 from idemnet.training.job import TrainingJob
@@ -50,10 +50,7 @@ class StudyRun:
     patches: Patches
     train: TrainParameters
     evaluate: EvaluateParameters
-    checkpoints: CheckpointStore
-    tracker: Tracker
-    evaluations: EvaluationStore
-    recorder: Tracker
+    stores: StudyStores
 
     @cached_property
     def fingerprint(self) -> str:
@@ -84,7 +81,7 @@ class StudyRun:
         """Run every trial; one that fails does not stop the others."""
         from idemnet.training.concurrent import train_concurrently  # noqa: PLC0415  # Unix only
 
-        with self.recorder.run(self.fingerprint) as journal:
+        with self.stores.recorder.run(self.fingerprint) as journal:
             settings = self.parameters.model_dump(exclude={"cells", "studies"})
             journal.start(f"study-{self.study.name}", settings, {"study": self.study.name})
         train_concurrently(self._trainings())
@@ -95,7 +92,7 @@ class StudyRun:
             )
             outcomes.append(self._run(trial))
         failed = sum(outcome.metrics is None for outcome in outcomes)
-        with self.recorder.run(self.fingerprint) as journal:
+        with self.stores.recorder.run(self.fingerprint) as journal:
             journal.finish({"cells": len(outcomes), "failed": failed}, {})
         return outcomes
 
@@ -134,7 +131,7 @@ class StudyRun:
             return replace(outcome, failure=failure)
         metrics = summarise(evaluation)
         settings = dict(flatten(trained.card["training"], "train."))
-        with self.recorder.run(child) as journal:
+        with self.stores.recorder.run(child) as journal:
             journal.start(trial.name, settings, {**tags, "training": trained.card["fingerprint"]})
             journal.finish({}, {})
             journal.evaluated(evaluation.fingerprint, metrics, {})
@@ -142,7 +139,7 @@ class StudyRun:
         if self.parameters.of_cell(cell.name).weights is not None:
             return outcome
         job = self._job(cell, trial.seed)
-        return replace(outcome, updates=job.steps, hours=self.tracker.hours(job.fingerprint))
+        return replace(outcome, updates=job.steps, hours=self.stores.tracker.hours(job.fingerprint))
 
     def _measure(self, trial: Trial) -> tuple[TrainedModel, Evaluation]:
         cell, pairs = trial.cell, self.pairs
@@ -154,13 +151,13 @@ class StudyRun:
             pairs = restored_pairs(pairs, self._train(cell.after, trial.seed))
         trained = self._train(cell, trial.seed)
         settings = self.study.evaluation(self.parameters, self.evaluate)
-        return trained, self.evaluations.make(evaluate(pairs, trained, settings))
+        return trained, self.stores.evaluations.make(evaluate(pairs, trained, settings))
 
     def _train(self, cell: Cell, seed: int) -> TrainedModel:
         """Train a cell, unless it is done."""
         path = self.parameters.of_cell(cell.name).weights
         if path is not None:
-            weights, card = self.checkpoints.initial_weights(path, self.study.task)
+            weights, card = self.stores.checkpoints.initial_weights(path, self.study.task)
             own = str(card.get("architecture"))
             if ":" in own and own != self._training(cell, seed).model:  # a card chooses no code
                 raise BadInputError(
@@ -169,11 +166,11 @@ class StudyRun:
                 )
             return TrainedModel(weights, card, [])
         training = train(self.patches, self.pairs, self._training(cell, seed))
-        return training.run(self.checkpoints, self.tracker)
+        return training.run(self.stores.checkpoints, self.stores.tracker)
 
     def _job(self, cell: Cell, seed: int) -> TrainingJob:
         training = train(self.patches, self.pairs, self._training(cell, seed))
-        return training.job(self.checkpoints, self.tracker)
+        return training.job(self.stores.checkpoints, self.stores.tracker)
 
     def _training(self, cell: Cell, seed: int) -> TrainParameters:
         return self.study.training(cell, seed, self.parameters, self.train)
@@ -182,7 +179,7 @@ class StudyRun:
         self, child: str, name: str, tags: Mapping[str, Any], error: Exception
     ) -> None:
         try:
-            with self.recorder.run(child) as journal:
+            with self.stores.recorder.run(child) as journal:
                 journal.start(name, {}, tags)
                 raise error
         except type(error):

@@ -1,7 +1,7 @@
 """download: raw data from where the parameters say."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,13 +9,23 @@ from typing import Any
 import numpy as np
 
 from idemnet.errors import BadInputError
-from idemnet.fetch.sources import SourcesOnDisk
+from idemnet.fetch.sources import (
+    Archive,
+    OwnPhotographs,
+    list_images,
+    list_photographs,
+    list_videos,
+    unpack,
+    use_images,
+    use_videos,
+)
 from idemnet.imaging.image import LazyImage, Split
 from idemnet.imaging.scenes import render_depth, render_frames
+from idemnet.media.photographs import PHOTOGRAPHS
 from idemnet.parameters.source import MixedSourceParameters, SceneParameters, SourceParameters
 from idemnet.steps import versions
 from idemnet.steps.mix import Mix, Part
-from idemnet.steps.plan import Plan, Recipe, fingerprint
+from idemnet.steps.plan import Plan, Recipe, step
 from idemnet.storage.executor import Job
 
 
@@ -27,7 +37,7 @@ def download(source: SourceParameters) -> Recipe | Mix[Recipe]:
     """
     if source.kind != "mix":
         recipe = _download_one(source, "source")
-        return _with_name(recipe, source.name) if source.name else recipe
+        return name_data(recipe, source.name) if source.name else recipe
     parts = {
         name: Part(
             _download_one(one, f"source.mix.{name}"),
@@ -41,18 +51,18 @@ def download(source: SourceParameters) -> Recipe | Mix[Recipe]:
 
 def _download_one(source: SourceParameters | MixedSourceParameters, key: str) -> Recipe:
     _check_says_where(source, key)
-    sources = SourcesOnDisk(source.archive.folder)
+    expected = source.expected
     match source.kind:
         case "archive":
-            recipe = sources.archive(source)
+            recipe = unpack(Archive(source.archive), source.layout, expected=expected)
         case "folder":
-            recipe = sources.folder(source)
+            recipe = use_images(list_images(source.folder.path), source.layout, expected=expected)
         case "videos":
-            recipe = sources.videos(source)
+            recipe = use_videos(list_videos(source.videos.path), expected=expected)
         case _:
-            recipe = render_scenes(source.builtin, sources)
+            recipe = render(source.builtin, list_photographs(source.builtin.photographs))
     about = {"licence": source.licence, "credit": source.credit, "hub": _on_the_hub(source)}
-    return _with_about(recipe, recipe.fingerprint, **about)
+    return replace(recipe, plan=partial(_plan_with, recipe, about))
 
 
 def _on_the_hub(source: SourceParameters | MixedSourceParameters) -> str:
@@ -62,21 +72,16 @@ def _on_the_hub(source: SourceParameters | MixedSourceParameters) -> str:
     return next((match[1] for match in found if match), "")
 
 
-def _with_name(recipe: Recipe, name: str) -> Recipe:
+def _plan_with(recipe: Recipe, about: Mapping[str, str]) -> Plan:
+    """Let the manifest say more, if there is more; it does not change the fingerprint."""
+    plan = recipe.plan()
+    return replace(plan, about={**plan.about, **{key: one for key, one in about.items() if one}})
+
+
+@step("name", versions.FETCH)
+def name_data(recipe: Recipe, name: str) -> Plan:
     """Let the manifest say what reports call the data set."""
-    made_from = fingerprint("name", versions.FETCH, recipe.fingerprint, name)
-    return _with_about(recipe, made_from, dataset=name)
-
-
-def _with_about(recipe: Recipe, made_from: str, **about: str) -> Recipe:
-    """Let the manifest say more, if there is more."""
-
-    def plan() -> Plan:
-        found = recipe.plan()
-        known = {key: value for key, value in about.items() if value}
-        return replace(found, about={**found.about, **known})
-
-    return Recipe(made_from, plan)
+    return _plan_with(recipe, {"dataset": name})
 
 
 def _check_says_where(source: SourceParameters | MixedSourceParameters, where: str) -> None:
@@ -94,25 +99,27 @@ def _check_says_where(source: SourceParameters | MixedSourceParameters, where: s
         )
 
 
-def render_scenes(scene: SceneParameters, sources: SourcesOnDisk) -> Recipe:
+@step("download", versions.RENDER)
+def render(scene: SceneParameters, further: OwnPhotographs | None) -> Plan:
     """Render our own sequences, one job each, with a depth map for each."""
-    further, identity = sources.further_photographs(scene.photographs)
     splits: dict[Split, int] = {
         "train": scene.train,
         "validation": scene.validation,
         "test": scene.test,
     }
+    photographs: dict[Split, list[LazyImage]] = {
+        split: [one for one in PHOTOGRAPHS if one.split == split] for split in splits
+    }
+    photographs["train"] += further.photographs if further else []
     jobs = [
         Job(
             (*_frame_names(scene, split, number), _depth_name(split, number)),
-            partial(_render, scene, split, number, photographs),
+            partial(_render, scene, split, number, photographs[split]),
         )
         for split, count in splits.items()
-        for photographs in [[*sources.photographs(split), *(further if split == "train" else ())]]
         for number in range(count)
     ]
-    made_from = fingerprint("download", versions.RENDER, scene, *([identity] if identity else []))
-    return Recipe(made_from, lambda: Plan(jobs, {"layout": "frames"}))
+    return Plan(jobs, {"layout": "frames"})
 
 
 def _render(

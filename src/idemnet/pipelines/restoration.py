@@ -1,7 +1,6 @@
 """The one pipeline of every task: download -> synthesize -> crop -> train -> evaluate -> report."""
 
 import re
-import warnings
 
 from kedro.pipeline import Node, Pipeline, node
 
@@ -23,7 +22,7 @@ def create_pipeline(task: str) -> Pipeline:
         node(crop, ["pairs", "params:crop"], "patches", name="crop"),
         node(train, ["patches", "pairs", "params:train"], "weights", name="train"),
         node(evaluate, ["pairs", "weights", "params:evaluate"], "evaluation", name="evaluate"),
-        node(report, ["evaluation", "weights", "runs"], "report", name="report"),
+        node(report, ["evaluation", "weights", "other_runs"], "report", name="report"),
     ]
     return Pipeline([_of_task(step, task) for step in steps])
 
@@ -35,11 +34,9 @@ def create_restoring(task: str) -> Pipeline:
 
 
 def _of_task(step: Node, task: str) -> Node:
-    """Prefix every name with the task; kedro-viz would show a namespace as one collapsed box."""
+    """Prefix every name with the task."""
     names = [
         one if one == "inbox" else re.sub(r"^(params:)?", rf"\g<0>{task}.", one)
         for one in (*step.inputs, *step.outputs)
     ]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "One or more dataset names contain '.'", UserWarning)
-        return node(step.func, names[:-1], names[-1], name=f"{task}.{step.name}", tags=step.name)
+    return node(step.func, names[:-1], names[-1], name=f"{task}.{step.name}", tags=step.name)

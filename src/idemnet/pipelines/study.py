@@ -2,11 +2,10 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial, update_wrapper
+from functools import partial
 
 from kedro.pipeline import Pipeline, node
 
-from idemnet.errors import BadInputError
 from idemnet.parameters.evaluate import EvaluateParameters
 from idemnet.parameters.study import StudyParameters
 from idemnet.parameters.train import TrainParameters
@@ -14,9 +13,9 @@ from idemnet.pipelines.download import download
 from idemnet.steps import versions
 from idemnet.steps.data import Pairs, Patches, RawData
 from idemnet.steps.pairs import plan_ready_pairs
-from idemnet.steps.plan import Plan, Recipe, fingerprint, step
-from idemnet.steps.services import CheckpointStore, EvaluationStore, Tracker
-from idemnet.steps.study import STORED, StudyResults
+from idemnet.steps.plan import Plan, Recipe, step
+from idemnet.steps.services import StudyStores
+from idemnet.steps.study import StudyResults
 from idemnet.storage.executor import Job
 from idemnet.studies import get_study
 from idemnet.studies.parts.study import Study
@@ -24,48 +23,57 @@ from idemnet.studies.parts.study import Study
 NAME = "study"
 
 
-def run_study(
-    *,
-    study: StudyParameters,
-    pairs: Pairs,
-    patches: Patches,
-    train: TrainParameters,
-    evaluate: EvaluateParameters,
-    checkpoints: CheckpointStore,
-    tracker: Tracker,
-    evaluations: EvaluationStore,
-    recorder: Tracker,
-    name: str,
-) -> StudyResults:
-    """Train and evaluate every cell with every seed; one that fails does not stop the others."""
-    from idemnet.pipelines.cells import StudyRun  # noqa: PLC0415  # torch takes seconds
+@dataclass(frozen=True)
+class Measurement:
+    """Description of a study; its dataset runs it, since it knows where cells are kept."""
 
-    chosen = get_study(name)
-    run = StudyRun(
-        chosen, study, pairs, patches, train, evaluate, checkpoints, tracker, evaluations, recorder
-    )
-    return StudyResults(name, chosen.task, pairs.dataset, run.run())
+    name: str
+    study: StudyParameters
+    pairs: Pairs
+    patches: Patches
+    train: TrainParameters
+    evaluate: EvaluateParameters
+
+    def run(self, stores: StudyStores) -> Recipe:
+        """Train and evaluate every cell with every seed; one that fails stops no other."""
+        from idemnet.pipelines.cells import StudyRun  # noqa: PLC0415  # torch takes seconds
+
+        chosen = get_study(self.name)
+        run = StudyRun(
+            chosen, self.study, self.pairs, self.patches, self.train, self.evaluate, stores
+        )
+        return tabulate(StudyResults(self.name, chosen.task, self.pairs.dataset, run.run()))
 
 
 @dataclass(frozen=True)
-class TablesJob:
-    """Draws a study's tables and figure in a worker, which imports matplotlib."""
+class CellsOf:
+    """A study's node; an object, because ParallelRunner could not name a partial."""
 
-    results: StudyResults
+    name: str
 
-    def make(self, _: Collection[str]) -> Iterator[tuple[str, dict[str, bytes]]]:
-        from idemnet.reporting.study import make_study_report  # noqa: PLC0415
+    def measure(
+        self,
+        study: StudyParameters,
+        pairs: Pairs,
+        patches: Patches,
+        train: TrainParameters,
+        evaluate: EvaluateParameters,
+    ) -> Measurement:
+        """Describe the study: which cells to train and evaluate, on what."""
+        return Measurement(self.name, study, pairs, patches, train, evaluate)
 
-        yield NAME, make_study_report(self.results)
+
+@step("tables", versions.TABLES)
+def tabulate(results: StudyResults) -> Plan:
+    """Plan a study's tables and figure."""
+    return Plan([Job((NAME,), partial(_make, results))], {"study": results.name})
 
 
-def tabulate(results: StudyResults) -> Recipe:
-    """Describe a study's tables and figure."""
-    job = TablesJob(results)
-    return Recipe(
-        fingerprint("tables", versions.TABLES, STORED.dump_python(results)),
-        lambda: Plan([Job((NAME,), job.make)], {"study": results.name}),
-    )
+def _make(results: StudyResults, _: Collection[str]) -> Iterator[tuple[str, dict[str, bytes]]]:
+    # Imported in the worker: matplotlib takes seconds.
+    from idemnet.reporting.study import make_study_report  # noqa: PLC0415
+
+    yield NAME, make_study_report(results)
 
 
 def show_all(results: StudyResults, earlier: Mapping[str, StudyResults]) -> str:
@@ -73,21 +81,6 @@ def show_all(results: StudyResults, earlier: Mapping[str, StudyResults]) -> str:
     from idemnet.reporting.study import render_studies  # noqa: PLC0415
 
     return render_studies({**earlier, results.name: results})
-
-
-def check(results: StudyResults, _: str) -> None:
-    """Raise an error if a cell failed, after all results are published.
-
-    Raises:
-        BadInputError: Naming the cells that failed.
-    """
-    failed = [outcome for outcome in results.outcomes if outcome.metrics is None]
-    if failed:
-        names = ", ".join(f"{outcome.cell} (seed {outcome.seed})" for outcome in failed)
-        raise BadInputError(
-            f"{len(failed)} of {len(results.outcomes)} cells failed: {names}; run the same "
-            "command to retry them"
-        )
 
 
 @step("ready pairs", versions.READY_PAIRS)
@@ -109,29 +102,20 @@ def create_test_set(name: str) -> Pipeline:
 
 def create_study(study: Study) -> Pipeline:
     """Build a study's pipeline; it needs the task's prepared data."""
-    name, pairs = study.name, f"{study.test_set}_pairs" if study.test_set else "pairs"
-    run = update_wrapper(partial(run_study, name=name), run_study)
+    task, name = study.task, study.name
     inputs = {
         "study": "params:study",
-        "pairs": pairs,
-        **{one: one for one in ("patches", "checkpoints")},
-        "tracker": "runs",
-        **{one: f"params:{one}" for one in ("train", "evaluate")},
-        "evaluations": "study_evaluations",
-        "recorder": "study_recorder",
+        "pairs": f"{study.test_set}_pairs" if study.test_set else f"{task}.pairs",
+        "patches": f"{task}.patches",
+        "train": f"params:{task}.train",
+        "evaluate": f"params:{task}.evaluate",
     }
-    results, tables = f"{name}_results", f"study_{name}_tables"
+    output = f"{task}.study_{name}"
     steps = [
-        node(run, inputs, results, name=f"run_{name}"),
-        node(tabulate, results, tables, name=f"tabulate_{name}"),
-        node(show_all, [results, "all_studies"], "studies_page", name="show_all_studies"),
-        node(check, [results, "studies_page"], None, name=f"check_{name}"),
+        node(CellsOf(name).measure, inputs, output, name=f"{task}.run_{name}", tags="study"),
+        node(
+            show_all, [output, "all_studies"], "studies_page", name="show_all_studies", tags="study"
+        ),
     ]
-    pipeline = Pipeline(
-        [step.tag("study") for step in steps],
-        namespace=study.task,
-        inputs={"study_evaluations", "study_recorder", "all_studies"} | {pairs} - {"pairs"},
-        outputs={tables, "studies_page"},
-        parameters={"params:study"},
-    )
+    pipeline = Pipeline(steps)
     return create_test_set(study.test_set) + pipeline if study.test_set else pipeline

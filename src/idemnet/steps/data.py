@@ -134,6 +134,18 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
+class OtherRuns:
+    """Latest scores of the other trainings on the same data."""
+
+    evaluations: Sequence[Mapping[str, Any]]
+    """Each with the `fingerprint` of its report, `name`, `parameters` (flat) and `metrics`."""
+
+    @property
+    def fingerprint(self) -> str:
+        return " ".join(evaluation["fingerprint"] for evaluation in self.evaluations)
+
+
+@dataclass(frozen=True)
 class Report:
     """Output of `report`."""
 

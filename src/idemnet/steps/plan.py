@@ -19,11 +19,12 @@ from idemnet.storage.executor import Job
 Arguments = ParamSpec("Arguments")
 
 
-class Published(Protocol):
-    """Published output of another step."""
+class Input(Protocol):
+    """Output of another step, or files from elsewhere."""
 
     @property
-    def fingerprint(self) -> str: ...
+    def fingerprint(self) -> str | Mapping[str, Any]:
+        """Return what it is made from or contains: never a path or a time of reading."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def step(
     """Make a node of a function that plans the work of a step.
 
     The function is called only if the result has to be computed, which depends on the fingerprint
-    of its arguments: parameters and outputs of other steps.
+    of its arguments: parameters first, then inputs, then keyword arguments; None counts as absent.
 
     Args:
         name: Name of the step.
@@ -64,11 +65,11 @@ def step(
     def decorate(lay_out: Callable[Arguments, Plan]) -> Callable[Arguments, Recipe]:
         @wraps(lay_out)
         def node(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Recipe:
-            arguments: list[Any] = [*args, *kwargs.values()]
-            arguments.sort(key=lambda argument: not isinstance(argument, Parameters))
-            releases = {package: package_version(package) for package in packages}
+            inputs = sorted(args, key=lambda argument: not isinstance(argument, Parameters))
+            releases = {package: package_version(package) for package in packages} or None
+            decisive: list[Any] = [*inputs, *kwargs.values(), releases]
             return Recipe(
-                fingerprint(name, version, *arguments, *([releases] if releases else [])),
+                fingerprint(name, version, *(part for part in decisive if part is not None)),
                 partial(lay_out, *args, **kwargs),
             )
 
@@ -78,7 +79,7 @@ def step(
 
 
 def fingerprint(
-    step: str, version: int, *parts: Parameters | Published | str | Mapping[str, Any]
+    step: str, version: int, *parts: Parameters | Input | str | Mapping[str, Any]
 ) -> str:
     """Identify a result by what it is made from.
 
@@ -92,7 +93,7 @@ def fingerprint(
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _identity(part: Parameters | Published | str | Mapping[str, Any]) -> str | Mapping[str, Any]:
+def _identity(part: Parameters | Input | str | Mapping[str, Any]) -> str | Mapping[str, Any]:
     if isinstance(part, Parameters):
         return part.model_dump(mode="json")
     return part if isinstance(part, str | Mapping) else part.fingerprint

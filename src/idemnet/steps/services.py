@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from idemnet.imaging.image import Image
@@ -32,6 +33,25 @@ class EvaluationStore(Protocol):
 
     def make(self, recipe: Recipe) -> Evaluation:
         """Carry out the recipe, unless its result is already published."""
+
+
+@dataclass(frozen=True)
+class StudyStores:
+    """Where the cells of studies are kept and recorded."""
+
+    checkpoints: CheckpointStore
+    tracker: "Tracker"
+    """Of the trainings."""
+    evaluations: EvaluationStore
+    recorder: "Tracker"
+    """Of the studies, with their cells."""
+
+
+class Measurement(Protocol):
+    """Description of a study's measurements; the study's dataset runs it."""
+
+    def run(self, stores: StudyStores) -> Recipe:
+        """Train and evaluate every cell; return the recipe of the tables."""
 
 
 class RunJournal(Protocol):

@@ -40,6 +40,12 @@ class StudyResults:
     dataset: str
     outcomes: Sequence[Outcome]
 
+    @property
+    def fingerprint(self) -> Mapping[str, Any]:
+        """Return the results themselves: tables are made again if anything in them changes."""
+        content: Mapping[str, Any] = STORED.dump_python(self)
+        return content
+
 
 STORED = TypeAdapter(StudyResults)
 """Reads and writes results.json."""

@@ -16,7 +16,6 @@ import torch
 from PIL import ExifTags
 from PIL import Image as PillowImage
 
-from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.errors import BadInputError
 from idemnet.fetch.archive import check_archive, read_members
 from idemnet.inference.restorer import Restorer
@@ -33,6 +32,7 @@ from idemnet.media.image_files import (
 from idemnet.media.read_photo import decode_photo
 from idemnet.media.write_photo import encode_photo, result_name
 from idemnet.models import build_network
+from idemnet.tracking.checkpoints import Checkpoints
 
 from ...media.test_photo import cmyk_profile
 

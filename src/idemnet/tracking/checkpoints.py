@@ -11,36 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kedro.io import DatasetError
-
-from idemnet.datasets.folder import Folder
 from idemnet.errors import BadInputError
 from idemnet.inference.find_weights import find_starter, find_weights
 from idemnet.inference.weights import PackedWeights, read_weights
 from idemnet.parameters.train import STARTER
 from idemnet.storage.atomic import display_path, write_atomic
-from idemnet.system.locks import LockMode
 
 logger = logging.getLogger(__name__)
 
 KEPT = 2
 
 
-class CheckpointsDataset(Folder):
-    """Folder of a task's trainings, each in a subfolder named by its fingerprint."""
-
-    lock_as_input = LockMode.EXCLUSIVE  # checkpoints are saved through the handle
-
-    def load(self) -> "Checkpoints":
-        return Checkpoints(self._folder)
-
-    def save(self, data: None) -> None:
-        raise DatasetError("a training saves its checkpoints through the handle")
-
-
 @dataclass(frozen=True)
 class Checkpoints:
-    """Handle to the checkpoints of one data set's trainings."""
+    """Checkpoints of one data set's trainings, each in a subfolder named by its fingerprint."""
 
     folder: Path
 

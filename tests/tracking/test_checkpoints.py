@@ -6,8 +6,8 @@ import pickle
 import pytest
 import torch
 
-from idemnet.datasets.checkpoint import Checkpoints
 from idemnet.errors import BadInputError
+from idemnet.tracking.checkpoints import Checkpoints
 
 NAME = "f" * 64
 
