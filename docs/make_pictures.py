@@ -16,9 +16,9 @@ from idemnet.imaging.image import Image as Pixels
 
 DOCS = Path(__file__).parent
 SHOWN = (
-    ("GOPR0384_11_05-004027", (300, 400)),
-    ("GOPR0871_11_00-000074", (250, 500)),
-    ("GOPR0410_11_00-000133", (250, 500)),
+    ("GOPR0385_11_01-003087", (160, 470)),
+    ("GOPR0384_11_05-004027", (370, 270)),
+    ("GOPR0881_11_01-000228", (280, 130)),
 )
 """Pictures, and the top left corner of what is shown of each."""
 HEIGHT, WIDTH, GAP, PASSES = 200, 240, 4, 10
