@@ -25,7 +25,7 @@ ROOT = DOCS.parent
 STUDIES = ROOT / "data/08_reporting/studies"
 RESULTS = DOCS / "results"
 DATASETS = {
-    "gopro_third": "Real blur: 186 of GoPro's 1,111 test pairs",
+    "gopro_third": "Real blur: GoPro's pictures",
     "builtin": "Rendered scenes",
 }
 """Data sets in the order of the README, with their titles."""
@@ -42,6 +42,14 @@ SCENES = (
     "",
     "**What does not hold** is that the constraint, iterations and recurrence also raise PSNR.",
 )
+VERDICTS = {
+    "holds": "holds",
+    "does not hold": "does not hold",
+    "open": "is open: it holds with some seeds",
+    "does not count": "does not count: the network has collapsed to the identity",
+    "not measured": "was not measured",
+}
+"""What is said of claims, by verdict."""
 BEGIN, END = "<!-- results: python docs/make_results.py -->", "<!-- end of results -->"
 
 
@@ -82,6 +90,8 @@ def results_in(folder: Path) -> str:
     lines = [BEGIN]
     for dataset in _datasets(folder):
         lines += [f"**{DATASETS[dataset]}**", ""]
+        if dataset != "builtin":
+            lines += [*_wrapped(_measured(folder / dataset)), ""]
         if (table := folder / dataset / "constraint/table.csv").exists():
             lines += [
                 "| network | gain of one pass, dB | lost in ten passes, dB |",
@@ -101,7 +111,10 @@ def _overview(folder: Path) -> str:
     lines = ["# The paper's experiments, run here", ""]
     for dataset in _datasets(folder):
         lines += [f"## {DATASETS[dataset]}", ""]
-        if dataset == "builtin":
+        if dataset != "builtin":
+            lines += [*_wrapped(_measured(folder / dataset)), "", *_sentences(folder, dataset)]
+            lines += _against_updates(folder, dataset)
+        else:
             lines += [*SCENES, "", *textwrap.wrap(_why(folder / dataset), 90), ""]
         lines += [*COUNTS, *_counts(folder / dataset, f"{dataset}/")]
         for name in _names(folder / dataset):
@@ -118,6 +131,48 @@ def _overview(folder: Path) -> str:
             ]
         lines += [""]
     return "\n".join(lines)
+
+
+def _measured(folder: Path) -> str:
+    """Return what most studies of a data set say about their images, protocol and seeds."""
+    pages = [folder / name / "table.md" for name in ("constraint", *_names(folder))]
+    page = next(page for page in pages if page.exists())
+    return page.read_text(encoding="utf-8").splitlines()[2]
+
+
+def _sentences(folder: Path, dataset: str) -> list[str]:
+    """Return one sentence for each claim, by verdict."""
+    claims: dict[str, tuple[str, ...]] = {}  # each of the first study that makes it
+    for name in _names(folder / dataset):
+        for row in _read(folder / dataset / name / "claims.csv"):
+            claims.setdefault(row["claim"], (*row.values(), name))
+    lines = []
+    for verdict, said in VERDICTS.items():
+        found = [
+            f"- {claim}: {difference}, {verdict_of.partition('(')[2].rstrip(')')} "
+            f"([{name}]({dataset}/{name}/table.md))."
+            for claim, difference, verdict_of, name in claims.values()
+            if verdict_of.partition(" (")[0] == verdict
+        ]
+        if found:
+            lines += [f"**What {said}** at this size:", "", *found, ""]
+    return lines
+
+
+def _against_updates(folder: Path, dataset: str) -> list[str]:
+    """Return what the budget study says about its curves, if it was run."""
+    page = folder / dataset / "budget/table.md"
+    if not page.exists():
+        return []
+    table, after = page.read_text(encoding="utf-8").split("\n|", 1)[1].split("\n\n", 2)[:2]
+    if not table or after.startswith("!"):  # the figure: one length only
+        return []
+    lines = _wrapped(f"**With more updates** ([curves]({dataset}/budget/table.md)): {after}")
+    return [*lines, ""]
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 110, break_long_words=False, break_on_hyphens=False)
 
 
 def _datasets(folder: Path) -> list[str]:

@@ -10,11 +10,10 @@ from idemnet.errors import BadInputError
 from idemnet.parameters.evaluate import EvaluateParameters
 from idemnet.parameters.study import StudyParameters
 from idemnet.parameters.train import TrainParameters
-from idemnet.pipelines.download import download
+from idemnet.pipelines.test_sets import create_test_set
 from idemnet.steps import versions
-from idemnet.steps.data import Pairs, Patches, RawData
-from idemnet.steps.pairs import plan_ready_pairs
-from idemnet.steps.plan import Plan, Recipe, fingerprint, step
+from idemnet.steps.data import Pairs, Patches
+from idemnet.steps.plan import Plan, Recipe, fingerprint
 from idemnet.steps.services import CheckpointStore, EvaluationStore, Tracker
 from idemnet.steps.study import STORED, StudyResults
 from idemnet.storage.executor import Job
@@ -88,23 +87,6 @@ def check(results: StudyResults, _: str) -> None:
             f"{len(failed)} of {len(results.outcomes)} cells failed: {names}; run the same "
             "command to retry them"
         )
-
-
-@step("ready pairs", versions.READY_PAIRS)
-def ready_pairs(raw: RawData) -> Plan:
-    """Return the pairs of a test-only data set."""
-    return plan_ready_pairs(raw)
-
-
-def create_test_set(name: str) -> Pipeline:
-    """Build the steps of a test-only data set."""
-    raw, pairs = f"{name}_raw", f"{name}_pairs"
-    return Pipeline(
-        [
-            node(download, f"params:{name}", raw, name=f"find_{name}"),
-            node(ready_pairs, raw, pairs, name=f"pair_{name}"),
-        ]
-    )
 
 
 def create_study(study: Study) -> Pipeline:
