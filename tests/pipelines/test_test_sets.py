@@ -1,4 +1,4 @@
-"""Frames of a test-only data set are test images at every level, whatever their folder is called."""
+"""Frames of a test-only data set are test images at every level, whatever split they are in."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -31,7 +31,7 @@ class EvaluateParameters(TilingParameters):
     images: PositiveInt | None = Field(None, exclude_if=lambda count: count is None)
     """Number of test images to score, evenly spaced; `null`: all."""
     detailed_images: PositiveInt = 100
-    """Number of these images, evenly spaced, for repeat curve, iterations and noise, which need many
+    """Number of these, evenly spaced, for repeat curve, iterations and noise, which need many
     restorations each."""
     samples: PositiveInt = 4
     """Number of images, evenly spaced, whose pictures are kept for the report."""

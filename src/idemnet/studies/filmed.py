@@ -3,8 +3,6 @@
 Few frames are at hand, and of a sequence that the networks were trained on: read the differences.
 """
 
-from dataclasses import replace
-
 from idemnet.studies.levels import PAPER
 from idemnet.studies.parts import cells, figures, tables
 from idemnet.studies.parts.claims import ClaimAtEach
