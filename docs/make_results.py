@@ -32,7 +32,7 @@ DATASETS = {
 WITH = "idempotent, with the constraint"
 TITLES = {name: study.title for name, study in all_studies().items()}
 KEPT = ("table.md", "table.csv", "table_2.csv", "trainings.csv", "claims.csv", "figure.svg")
-COUNTS = ("| study | claims that hold | do not hold | open |", "|---|---|---|---|")
+COUNTS = ("| study | claims that hold | do not hold | no verdict |", "|---|---|---|---|")
 SCENES = (
     "Small networks, minutes of training on a CPU, built-in scenes: only the direction of a",
     "difference can be compared with the paper. A claim holds if it holds with every seed.",

@@ -1,6 +1,6 @@
 """What the budget study says about its curves follows from the numbers."""
 
-from idemnet.studies.budget import describe_trend
+from idemnet.studies.budget import describe_collapsed, describe_trend
 
 
 def test_curves_that_approach_meet_where_a_line_through_the_differences_reaches_zero():
@@ -25,4 +25,9 @@ def test_a_measured_crossing_is_not_extrapolated():
 
 
 def test_one_length_has_no_trend():
-    assert describe_trend({100: (0.1, 0.1)}) == ""
+    assert describe_trend({100: (0.1, 0.1)}).startswith("No trend can be seen")
+
+
+def test_lengths_that_collapsed_are_named():
+    assert describe_collapsed([]) == ""
+    assert "at 316 and 632 updates" in describe_collapsed([316, 632])

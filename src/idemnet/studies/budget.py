@@ -3,7 +3,7 @@
 Lengths are set in conf/; at full size nothing is longer or shorter.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import floor, log10
 from statistics import linear_regression
 from typing import TYPE_CHECKING
@@ -49,16 +49,44 @@ def by_updates(cells: Cells) -> list[StudyTable]:
         for length in present
     ]
     head = ("updates", *(f"{name}, {label}" for name in measures for label in LINES))
-    return [StudyTable(head, tuple(rows), caption=describe_trend(differences(cells)))]
+    caption = " ".join(
+        filter(None, (describe_collapsed(collapsed(cells)), describe_trend(differences(cells))))
+    )
+    return [StudyTable(head, tuple(rows), caption=caption)]
+
+
+def collapsed(cells: Cells) -> list[int]:
+    """Return the lengths at which the constraint has made a network the identity."""
+    return [
+        cells.updates(length) or 0
+        for length in LENGTHS
+        if any(metrics.is_identity for metrics in cells.metrics(length).values())
+    ]
+
+
+def describe_collapsed(lengths: Sequence[int]) -> str:
+    """Name the lengths that say nothing about a trend."""
+    if not lengths:
+        return ""
+    updates = " and ".join(f"{one:,}" for one in lengths)
+    return (
+        f"With the constraint, the network collapsed to the identity at {updates} updates: it "
+        "loses nothing by repeating because it restores nothing, and counts in no trend."
+    )
 
 
 def differences(cells: Cells) -> dict[int, tuple[float, float]]:
-    """Return the gain without the constraint, and how much more it is with it, by updates."""
+    """Return the gain without the constraint, and how much more it is with it, by updates.
+
+    Lengths at which the network collapsed to the identity are left out.
+    """
     found = {}
     for length in LENGTHS:
         without, kept = (cells.numbers(length + suffix, results.gain) for suffix in LINES.values())
         updates = cells.updates(length)
-        if updates and isinstance(without, Numbers) and isinstance(kept, Numbers):
+        if not updates or updates in collapsed(cells):
+            continue
+        if isinstance(without, Numbers) and isinstance(kept, Numbers):
             found[updates] = (without.mean, kept.mean - without.mean)
     return found
 
@@ -66,7 +94,7 @@ def differences(cells: Cells) -> dict[int, tuple[float, float]]:
 def describe_trend(found: Mapping[int, tuple[float, float]]) -> str:
     """Say whether the curves with and without the constraint approach each other or cross."""
     if len(found) < 2:
-        return ""
+        return "No trend can be seen: it takes two lengths at which the network restores something."
     points = [f"{more:+.3f} dB at {updates:,} updates" for updates, (_, more) in found.items()]
     text = f"With the constraint, gain differs by {', '.join(points)}."
     if all(without > 0 for without, _ in found.values()):
