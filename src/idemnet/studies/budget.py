@@ -25,7 +25,13 @@ from idemnet.studies.parts.tables import StudyTable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LENGTHS = ("short", "idempotent", "long")
+LENGTHS = {
+    "shortest": ", trained shortest",
+    "short": ", trained shorter",
+    "idempotent": "",
+    "long": ", trained longer",
+}
+"""Cells with the constraint, and what a claim says of their length."""
 LINES = {"without the constraint": "_without", "with the constraint": ""}
 """Suffixes of the cells, by label."""
 FAR = 8
@@ -163,6 +169,8 @@ STUDY = Study(
     title="Gain against the number of updates (not in the paper)",
     task="deblur",
     cells=(
+        Cell("shortest_without", "idempotent, without, trained shortest", ALONE),
+        Cell("shortest", "idempotent, with the constraint, trained shortest"),
         Cell("short_without", "idempotent, without, trained shorter", ALONE),
         Cell("short", "idempotent, with the constraint, trained shorter"),
         IDEMPOTENT_WITHOUT,
@@ -174,6 +182,6 @@ STUDY = Study(
     figure=draw,
     claims=tuple(
         Claim(f"The constraint raises PSNR{when}", cell, f"{cell}_without", results.psnr)
-        for cell, when in zip(LENGTHS, (", trained shorter", "", ", trained longer"), strict=True)
+        for cell, when in LENGTHS.items()
     ),
 )
