@@ -142,21 +142,28 @@ def _measured(folder: Path) -> str:
 
 def _sentences(folder: Path, dataset: str) -> list[str]:
     """Return one sentence for each claim, by verdict."""
-    claims: dict[str, tuple[str, ...]] = {}  # each of the first study that makes it
+    claims: dict[tuple[str, ...], str] = {}  # each of the first study that makes it
     for name in _names(folder / dataset):
         for row in _read(folder / dataset / name / "claims.csv"):
-            claims.setdefault(row["claim"], (*row.values(), name))
+            claims.setdefault((*row.values(), _updates(folder / dataset / name)), name)
     lines = []
     for verdict, said in VERDICTS.items():
         found = [
-            f"- {claim}: {difference}, {verdict_of.partition('(')[2].rstrip(')')} "
+            f"- {claim}: {difference}, {verdict_of.partition('(')[2].rstrip(')')}{updates} "
             f"([{name}]({dataset}/{name}/table.md))."
-            for claim, difference, verdict_of, name in claims.values()
+            for (claim, difference, verdict_of, updates), name in claims.items()
             if verdict_of.partition(" (")[0] == verdict
         ]
         if found:
             lines += [f"**What {said}** at this size:", "", *found, ""]
     return lines
+
+
+def _updates(study: Path) -> str:
+    """Return how long a study's networks were trained, if all as long."""
+    path = study / "trainings.csv"
+    lengths = {row["updates"] for row in _read(path)} if path.exists() else set()
+    return f", {lengths.pop()} updates" if len(lengths) == 1 else ""
 
 
 def _against_updates(folder: Path, dataset: str) -> list[str]:
