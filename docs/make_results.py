@@ -51,10 +51,11 @@ VERDICTS = {
 }
 """What is said of claims, by verdict."""
 REAL = (
-    "Small networks at a quarter of the resolution, minutes of training on one core of a busy CPU, and",
-    "few of the test pictures ([sizes](../../conf/gopro_third/parameters_study.yml)): only the direction",
-    "of a difference can be compared with the paper, and with one seed a few hundredths of a dB may be",
-    "chance. Seconds were taken while other programs used the cores, and say nothing.",
+    "Small networks at a quarter of the resolution, minutes of training on one core of a busy CPU, "
+    "and few of the test pictures ([sizes](../../conf/gopro_third/parameters_study.yml)): only the "
+    "direction of a difference can be compared with the paper, and with one seed a few hundredths "
+    "of a dB may be chance. Seconds were taken while other programs used the cores, and say "
+    "nothing."
 )
 BEGIN, END = "<!-- results: python docs/make_results.py -->", "<!-- end of results -->"
 
@@ -118,7 +119,7 @@ def _overview(folder: Path) -> str:
     for dataset in _datasets(folder):
         lines += [f"## {DATASETS[dataset]}", ""]
         if dataset != "builtin":
-            lines += [*_wrapped(_measured(folder / dataset)), "", *REAL, ""]
+            lines += [*_wrapped(_measured(folder / dataset)), "", *_wrapped(REAL), ""]
             lines += _sentences(folder, dataset)
             lines += _against_updates(folder, dataset)
         else:
