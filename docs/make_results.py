@@ -54,8 +54,8 @@ REAL = (
     "Small networks at a quarter of the resolution, minutes of training on one core of a busy CPU, "
     "and few of the test pictures ([sizes](../../conf/gopro_third/parameters_study.yml)): only the "
     "direction of a difference can be compared with the paper, and with one seed a few hundredths "
-    "of a dB may be chance. Seconds were taken while other programs used the cores, and say "
-    "nothing."
+    "of a dB may be chance. The frames at 240 fps are of a training sequence. Seconds were taken "
+    "while other programs used the cores, and say nothing."
 )
 BEGIN, END = "<!-- results: python docs/make_results.py -->", "<!-- end of results -->"
 
@@ -121,7 +121,7 @@ def _overview(folder: Path) -> str:
         if dataset != "builtin":
             lines += [*_wrapped(_measured(folder / dataset)), "", *_wrapped(REAL), ""]
             lines += _sentences(folder, dataset)
-            lines += _against_updates(folder, dataset)
+            lines += _against_updates(folder, dataset) + _weighted(folder, dataset)
         else:
             lines += [*SCENES, "", *textwrap.wrap(_why(folder / dataset), 90), ""]
         lines += [*COUNTS, *_counts(folder / dataset, f"{dataset}/")]
@@ -184,6 +184,20 @@ def _against_updates(folder: Path, dataset: str) -> list[str]:
         return []
     lines = _wrapped(f"**With more updates** ([curves]({dataset}/budget/table.md)): {after}")
     return [*lines, ""]
+
+
+def _weighted(folder: Path, dataset: str) -> list[str]:
+    """Return what each weight of the constraint costs and keeps, if that study was run."""
+    table = folder / dataset / "weighting/table.csv"
+    if not table.exists():
+        return []
+    found = "; ".join(
+        f"{row['network']}: {float(row['gain, dB']):+.3f} and "
+        f"{float(row['lost by repeating, dB']):.2f} dB"
+        for row in _read(table)
+    )
+    text = f"**With other weights** ([table]({dataset}/weighting/table.md)), gain and loss by "
+    return [*_wrapped(f"{text}repeating are: {found}."), ""]
 
 
 def _wrapped(text: str) -> list[str]:

@@ -59,6 +59,15 @@ def test_every_claim_on_real_blur_has_a_sentence(tmp_path):
     assert "With more updates" not in text  # the budget study was not kept
 
 
+def test_gain_and_loss_are_said_for_each_weight(tmp_path):
+    place = tmp_path / "gopro_third/weighting"
+    place.mkdir(parents=True)
+    (place / "table.csv").write_text('network,"gain, dB","lost by repeating, dB"\nx,0.1,2.444\n')
+    [*lines, _] = make_results._weighted(tmp_path, "gopro_third")
+    assert " ".join(lines).endswith("are: x: +0.100 and 2.44 dB.")
+    assert make_results._weighted(tmp_path, "builtin") == []
+
+
 def test_what_the_budget_study_says_is_kept(tmp_path):
     place = tmp_path / "gopro_third/budget"
     place.mkdir(parents=True)
