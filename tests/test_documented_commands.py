@@ -138,7 +138,8 @@ def make_small(project: Project) -> None:
     """Make settings small; conf/paper keeps the rest."""
     study = {"train": {"epochs": 1, "single_pass_epochs": 0}, "evaluate": {"detailed_images": 1}}
     realblur = {"folder": {"path": "imitations/RealBlur"}}
-    project.set_base({**SMALL, "study": study, "realblur": realblur})
+    filmed = {"folder": {"path": "imitations/filmed"}}
+    project.set_base({**SMALL, "study": study, "realblur": realblur, "filmed": filmed})
     networks = {name: {"width": 4, "iterations": 1} for name in ("idempotent", "mtrnn")}
     networks["dmphn"] = {"width": 2}
     train = {"network": networks, "epochs": 1, "crop": 16, "batch_size": 2, "workers": 0}
@@ -181,6 +182,8 @@ def make_inputs(folder: Path) -> None:
                  "data/01_raw/inbox/a.png", "data/01_raw/photographs/meadow.jpg",
                  "results/1.png", "GOPRO_Large/test_sharp/1.png"):  # fmt: skip
         draw(name)
+    for number in range(17):
+        draw(f"imitations/filmed/train/GOPR0001_11_00/{number:06}.png")
     draw("SOTS/clear/1.png", 68)
     for number in range(1, 5):
         for role in ("blur", "blur_gamma", "sharp"):

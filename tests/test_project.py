@@ -200,6 +200,7 @@ def test_the_parameters_of_every_environment_are_valid(env):
         **{name: task.parameters for name, task in all_tasks().items()},
         "study": StudyParameters,
         "realblur": SourceParameters,
+        "filmed": SourceParameters,
     }
     assert set(parameters) == set(groups)
     for name, group in groups.items():

@@ -43,3 +43,37 @@ def test_real_data_comes_before_rendered_scenes(tmp_path):
     text = make_results.results_in(tmp_path)
     assert text.index("Real blur") < text.index("Rendered scenes")
     assert "docs/results/gopro_third/noise/table.md" in text
+
+
+def test_every_claim_on_real_blur_has_a_sentence(tmp_path):
+    kept = REPOSITORY / "docs/results/builtin"
+    (tmp_path / "gopro_third").symlink_to(kept)
+    text = make_results._overview(tmp_path)
+    assert text.index("**What holds** at this size") < text.index("**What does not hold**")
+    sentence = (
+        "- The constraint raises the PSNR of DMPHN: \N{MINUS SIGN}0.084 dB, 0 of 3 seeds "
+        "([constraint](gopro_third/constraint/table.md))."
+    )
+    assert text.count(sentence) == 1
+    assert text.index("**What does not hold**") < text.index(sentence)
+    assert "With more updates" not in text  # the budget study was not kept
+
+
+def test_gain_and_loss_are_said_for_each_weight(tmp_path):
+    place = tmp_path / "gopro_third/weighting"
+    place.mkdir(parents=True)
+    (place / "table.csv").write_text('network,"gain, dB","lost by repeating, dB"\nx,0.1,2.444\n')
+    [*lines, _] = make_results._weighted(tmp_path, "gopro_third")
+    assert " ".join(lines).endswith("are: x: +0.100 and 2.44 dB.")
+    assert make_results._weighted(tmp_path, "builtin") == []
+
+
+def test_what_the_budget_study_says_is_kept(tmp_path):
+    place = tmp_path / "gopro_third/budget"
+    place.mkdir(parents=True)
+    (place / "table.md").write_text(
+        "# Gain\n\nMeasured.\n\n| updates | gain |\n|---|---|\n| 1 | 2 |\n\n"
+        "They cross.\n\n![x](y)\n"
+    )
+    [line, _] = make_results._against_updates(tmp_path, "gopro_third")
+    assert line.endswith("(gopro_third/budget/table.md)): They cross.")

@@ -42,8 +42,8 @@ from idemnet.pipelines.cells import StudyRun
 from idemnet.pipelines.crop import crop
 from idemnet.pipelines.download import download
 from idemnet.pipelines.restore import restore_inbox
-from idemnet.pipelines.study import ready_pairs
 from idemnet.pipelines.study_inputs import one_sequence, restored_pairs, single_channel_pairs
+from idemnet.pipelines.test_sets import ready_pairs
 from idemnet.reporting.report import make_report
 from idemnet.reporting.study import make_study_report
 from idemnet.steps import versions

@@ -31,7 +31,7 @@ def test_a_study_is_named_as_its_file():
 def test_studies_come_in_the_order_of_the_paper_s_tables():
     assert list(STUDIES) == [
         "gopro", "realblur", "levels", "ablation", "constraint", "longer", "repeat", "iterations",
-        "noise", "dehaze", "derain", "thermal", "speed", "budget", "peers",
+        "noise", "dehaze", "derain", "thermal", "speed", "budget", "filmed", "peers",
         "weighting",
     ]  # fmt: skip
 

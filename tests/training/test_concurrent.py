@@ -4,13 +4,19 @@ import subprocess
 import sys
 
 import psutil
+import pytest
 
-from idemnet.system.resources import cores
 from idemnet.training.concurrent import train_concurrently
 from idemnet.training.launch import launch
 
 from ..conftest import REPOSITORY, environment
 from .tiny import RandomPatches, digest, make_job, trained
+
+
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch):
+    """Let two train at once, on any machine."""
+    monkeypatch.setattr("idemnet.training.concurrent.cores", lambda: 2)
 
 
 def saved(job) -> int:
@@ -26,6 +32,13 @@ def test_they_end_with_the_same_bytes_as_alone(tmp_path):
         assert saved(job) == job.steps
         alone = trained(make_job(tmp_path / "alone", seed=seed))
         assert digest(job.checkpoints.load(job.fingerprint)) == digest(alone)
+
+
+def test_on_one_core_they_wait_until_they_are_requested(tmp_path, monkeypatch):
+    monkeypatch.setattr("idemnet.training.concurrent.cores", lambda: 1)
+    jobs = [make_job(tmp_path, seed=seed) for seed in range(2)]
+    train_concurrently(jobs)
+    assert [saved(job) for job in jobs] == [0, 0]
 
 
 def test_one_that_dies_is_left_where_it_was_and_hinders_no_other(tmp_path):
@@ -46,7 +59,9 @@ import sys
 sys.path.insert(0, {str(REPOSITORY)!r})
 from pathlib import Path
 from tests.training.tiny import make_job
+from idemnet.training import concurrent
 from idemnet.training.concurrent import train_concurrently
+concurrent.cores = lambda: 2
 if __name__ == "__main__":
     jobs = [make_job(Path({str(tmp_path)!r}), seed=seed, **{long!r}) for seed in range(2)]
     train_concurrently(jobs)
@@ -56,7 +71,7 @@ if __name__ == "__main__":
     parent = subprocess.Popen(
         [sys.executable, program], env=environment(), stderr=subprocess.PIPE, text=True
     )
-    jobs = [make_job(tmp_path, seed=seed, **long) for seed in range(min(2, cores()))]
+    jobs = [make_job(tmp_path, seed=seed, **long) for seed in range(2)]
     while not all(map(saved, jobs)):
         assert parent.poll() is None, parent.communicate()[1]
     children = psutil.Process(parent.pid).children(recursive=True)

@@ -30,6 +30,7 @@ class ParameterHooks:
             **{name: task.parameters for name, task in all_tasks().items()},
             "study": StudyParameters,
             "realblur": SourceParameters,
+            "filmed": SourceParameters,
             "cluster": ClusterParameters,
         }
         faults = [

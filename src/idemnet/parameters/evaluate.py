@@ -28,8 +28,10 @@ class EvaluateParameters(TilingParameters):
     """Standard deviations (of 255) of the noise that is added before restoring."""
     sources: tuple[str, ...] = Field((), exclude_if=lambda names: not names)
     """Of mixed data, the sources whose test images are scored; empty: all."""
+    images: PositiveInt | None = Field(None, exclude_if=lambda count: count is None)
+    """Number of test images to score, evenly spaced; `null`: all."""
     detailed_images: PositiveInt = 100
-    """Number of images, evenly spaced, for repeat curve, iterations and noise, which need many
+    """Number of these, evenly spaced, for repeat curve, iterations and noise, which need many
     restorations each."""
     samples: PositiveInt = 4
     """Number of images, evenly spaced, whose pictures are kept for the report."""

@@ -19,7 +19,7 @@ def evaluate(pairs: Pairs, trained: TrainedModel, parameters: EvaluateParameters
         BadInputError: If the protocol does not fit the task, or there is nothing to test on.
     """
     # Only here, so that a run that has nothing to evaluate does not import torch.
-    from idemnet.evaluation.job import COST, EvaluationJob  # noqa: PLC0415
+    from idemnet.evaluation.job import COST, EvaluationJob, evenly_spaced  # noqa: PLC0415
     from idemnet.inference.network import Network  # noqa: PLC0415
     from idemnet.system.device import choose_device  # noqa: PLC0415
 
@@ -30,6 +30,8 @@ def evaluate(pairs: Pairs, trained: TrainedModel, parameters: EvaluateParameters
         test = tuple(pair for pair in test if source_of(pair.sequence) in parameters.sources)
     if not test:
         raise BadInputError(f"data set '{pairs.dataset}' has no test images")
+    if parameters.images is not None:
+        test = tuple(test[at] for at in evenly_spaced(len(test), parameters.images))
     sources = list(dict.fromkeys(source_of(pair.sequence) for pair in test)) if pairs.mix else []
     device = choose_device(parameters.device)
     job = EvaluationJob(test, Network.of_project(trained), parameters, device)

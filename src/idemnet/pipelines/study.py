@@ -9,10 +9,9 @@ from kedro.pipeline import Pipeline, node
 from idemnet.parameters.evaluate import EvaluateParameters
 from idemnet.parameters.study import StudyParameters
 from idemnet.parameters.train import TrainParameters
-from idemnet.pipelines.download import download
+from idemnet.pipelines.test_sets import create_test_set
 from idemnet.steps import versions
-from idemnet.steps.data import Pairs, Patches, RawData
-from idemnet.steps.pairs import plan_ready_pairs
+from idemnet.steps.data import Pairs, Patches
 from idemnet.steps.plan import Plan, Recipe, step
 from idemnet.steps.services import StudyStores
 from idemnet.steps.study import StudyResults
@@ -81,23 +80,6 @@ def show_all(results: StudyResults, earlier: Mapping[str, StudyResults]) -> str:
     from idemnet.reporting.study import render_studies  # noqa: PLC0415
 
     return render_studies({**earlier, results.name: results})
-
-
-@step("ready pairs", versions.READY_PAIRS)
-def ready_pairs(raw: RawData) -> Plan:
-    """Return the pairs of a test-only data set."""
-    return plan_ready_pairs(raw)
-
-
-def create_test_set(name: str) -> Pipeline:
-    """Build the steps of a test-only data set."""
-    raw, pairs = f"{name}_raw", f"{name}_pairs"
-    return Pipeline(
-        [
-            node(download, f"params:{name}", raw, name=f"find_{name}"),
-            node(ready_pairs, raw, pairs, name=f"pair_{name}"),
-        ]
-    )
 
 
 def create_study(study: Study) -> Pipeline:

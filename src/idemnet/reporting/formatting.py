@@ -21,6 +21,7 @@ def dataset_title(dataset: str) -> str:
         "gopro": "GoPro",
         "gopro_third": "a third of GoPro",
         "scenes": "rendered scenes",
+        "filmed": "real frames at 240 fps",
     }
     return ", ".join(names.get(one, one) for one in dataset.split(" + "))
 

@@ -21,10 +21,11 @@ def train_concurrently(jobs: Sequence[TrainingJob]) -> None:
     """Run single-core trainings concurrently, one per core.
 
     Later requests for them find them done. A training that fails here is left unfinished, and
-    fails again, with its error, when it is requested.
+    fails again, with its error, when it is requested. On one core nothing is gained: they then run
+    when they are requested, in this process, which reads the patches only once.
     """
     waiting = deque(job for job in jobs if _takes_one_core(job) and not job.is_finished())
-    if len(waiting) < 2:
+    if len(waiting) < 2 or cores() < 2:
         return
     logger.info("%d trainings, %d at once", len(waiting), cores())
     context = multiprocessing.get_context("forkserver")
