@@ -93,7 +93,7 @@ def command_for(dataset: str, study: str, seeds: int) -> str:
 
 
 def results_in(folder: Path) -> str:
-    """Return the README's section, from the files that are kept; real data first."""
+    """Return the README's table of each data set, from the files that are kept; real data first."""
     lines = [BEGIN]
     for dataset in _datasets(folder):
         lines += [f"**{DATASETS[dataset]}**", ""]
@@ -110,7 +110,6 @@ def results_in(folder: Path) -> str:
                 ),
                 "",
             ]
-        lines += [*COUNTS, *_counts(folder / dataset, f"docs/results/{dataset}/"), ""]
     return "\n".join([*lines[:-1], END])
 
 
