@@ -15,7 +15,7 @@ from promise import Promise, report
 report(Promise("{what}", {measured}, at_most=1.1))
 """
 HELPERS = {"__main__", "memory", "prepared", "promise", "worker"}
-MANUAL = {"bfloat16", "real_pictures", "studies", "three_seeds"}
+MANUAL = {"bfloat16", "real_pictures", "shifted_pairs", "studies", "three_seeds"}
 
 
 @pytest.fixture

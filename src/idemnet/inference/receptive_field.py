@@ -8,15 +8,16 @@ from torch.nn.functional import avg_pool2d
 
 from idemnet.inference.tiling import SQUARE
 
-SEEN = 0.2 / 255
+SEEN = 0.1 / 255
 """Largest difference that a cut may cause, of 255; below the promised 0.5, because only a few
 images are tested, and others differ up to twice as much."""
 FARTHEST = 128
 """Largest distance from a cut that is searched, in pixels, or four attention cells."""
 CELL = 8
 """Side of the random colour squares in the test images: more edges than photographs have."""
-BLUR = 9
-"""Pixels over which they are blurred: networks change most what looks like their task."""
+BLURS = 9, 33
+"""Pixels over which they are blurred: networks change most what looks like their task, and look
+farther in long blur."""
 
 _overlaps: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
 
@@ -68,7 +69,11 @@ def _images(width: int) -> Tensor:
     """Return random colours: blurred vertically, horizontally, as behind haze, and combined."""
     cells = torch.rand(1, 3, 8, width // CELL, generator=torch.Generator().manual_seed(0))
     sharp = cells.repeat_interleave(CELL, -2).repeat_interleave(CELL, -1)
-    edge = BLUR // 2
-    down = avg_pool2d(sharp, (BLUR, 1), 1, (edge, 0), count_include_pad=False)
-    across = avg_pool2d(sharp, (1, BLUR), 1, (0, edge), count_include_pad=False)
-    return torch.cat([down, across, 0.7 + 0.25 * sharp, 0.7 + 0.25 * across])
+    images = [0.7 + 0.25 * sharp]
+    for blur in BLURS:
+        down, across = (
+            avg_pool2d(sharp, size, 1, [side // 2 for side in size], count_include_pad=False)
+            for size in ([blur, 1], [1, blur])
+        )
+        images += [down, across, 0.7 + 0.25 * across]
+    return torch.cat(images)
