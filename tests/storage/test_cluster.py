@@ -3,6 +3,8 @@
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -213,3 +215,20 @@ def test_scores_are_those_of_one_process(copied, tmp_path, dask):
 def scores(project) -> dict[str, Path]:
     reports = project.folder / "data/08_reporting/deblur/builtin"
     return {name: reports / name for name in ("metrics.json", "images.csv", "repeat.csv")}
+
+
+def test_a_program_that_has_not_imported_torch_can_start_a_cluster(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys\n"
+        "from idemnet.parameters.cluster import ClusterParameters\n"
+        "from idemnet.storage.cluster import Cluster\n"
+        "if __name__ == '__main__':\n"
+        "    assert 'torch' not in sys.modules\n"
+        "    cluster = Cluster(ClusterParameters(local=1))\n"
+        "    with cluster.open(1) as workers:\n"
+        "        print(workers.count())\n"
+        "    cluster.close()\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+    assert done.stdout == "1\n", done.stderr

@@ -3,7 +3,7 @@
 import logging
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
@@ -99,8 +99,9 @@ def _connect(parameters: ClusterParameters) -> "Client":
     # A part of an evaluation brings the network along, which Dask would warn of.
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
     if parameters.local:
+        environments = _divide_gpus(parameters.local)  # imports torch, which needs the main module
         with no_main_module():
-            client = Client(_start_local(parameters.local))
+            client = Client(_start_local(environments))
     else:
         try:
             client = Client(parameters.scheduler, timeout=10)
@@ -116,8 +117,8 @@ def _connect(parameters: ClusterParameters) -> "Client":
     return client
 
 
-def _start_local(count: int) -> "SpecCluster":
-    """Start a scheduler and workers on this machine, among which its GPUs are divided."""
+def _start_local(environments: Sequence[Mapping[str, str]]) -> "SpecCluster":
+    """Start a scheduler on this machine, and a worker in each environment."""
     from distributed import Nanny, Scheduler, SpecCluster  # noqa: PLC0415
 
     host = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
@@ -126,7 +127,7 @@ def _start_local(count: int) -> "SpecCluster":
         scheduler={"cls": Scheduler, "options": {"port": 0, "dashboard": True, **host}},
         workers={
             number: {"cls": Nanny, "options": {**options, "env": environment}}
-            for number, environment in enumerate(_divide_gpus(count))
+            for number, environment in enumerate(environments)
         },
     )
 
