@@ -39,7 +39,7 @@ from idemnet.parameters.cluster import ClusterParameters
 from idemnet.parameters.network import IdempotentParameters
 from idemnet.parameters.source import SceneParameters
 from idemnet.steps.data import PatchRow
-from idemnet.storage.cluster import jobs_on
+from idemnet.storage.cluster import PART, jobs_on
 from idemnet.storage.executor import Job, run_jobs
 from idemnet.training.loss import idempotent_loss
 from idemnet.training.order import Draw, make_sample
@@ -53,7 +53,7 @@ IN_A_MACHINE = 8  # GPUs that share a fast link
 NETWORK = 12.5e9  # bytes/s between machines: 100 Gbit/s
 FRAMES, LEVELS, STRIDE, PATCH, PATCH_STRIDE = 10_000_000, 6, 11, 512, 256
 SEQUENCE = 1000  # frames
-MACHINE, CLUSTER_SHARE = 32, 0.85  # cores; of their speed, as benchmarks/cluster.py promises
+MACHINE, CLUSTER_SHARE = 32, 0.66  # cores; of their speed, as benchmarks/cluster.py measured
 TRIES = 200
 RENDERED = 8  # frames, of whose scene the first costs more
 
@@ -271,7 +271,9 @@ def write_page() -> str:
             ),
             DataStep("synthesize", preparing, FRAMES // SEQUENCE, (FRAMES + images) * png),
             DataStep("crop", images * (decoding + cutting), centres, images * png + store),
-            DataStep("evaluate (all pairs)", pairs * evaluating, pairs, (pairs + centres) * png),
+            DataStep(
+                "evaluate (all pairs)", pairs * evaluating, pairs // PART, (pairs + centres) * png
+            ),
         )
     )
     many = measure_loader(pairs)
@@ -351,8 +353,8 @@ With windows every {STRIDE} frames and {LEVELS} levels: {pairs / 1e6:.1f} millio
 Jobs of a Dask cluster ([training.md](training.md#data-on-several-machines)). Measured: rendering a frame of 1280x720, decoding, encoding
 and cutting it, restoring it once with the bundled weights and scoring that, each on one core, and handing out a job: {1e3 * job:.1f} ms of the core that run and scheduler share in `cluster.local=2`, for {5 * TRIES:,} jobs with
 nothing to do. No number of machines makes that shorter. Assumed: a scheduler does not slow down with many workers (not
-measured); {MACHINE} cores a machine at {CLUSTER_SHARE} of their speed, which
-[performance.md](performance.md) has a promise for; {SEQUENCE:,} frames a sequence; a shared folder that is as fast as the columns say.
+measured); {MACHINE} cores a machine at {CLUSTER_SHARE} of their speed, as
+[performance.md](performance.md) measured for two workers; {SEQUENCE:,} frames a sequence; a shared folder that is as fast as the columns say.
 
 | step | core hours | jobs | handing out | read and written | {" | ".join(f"{n} machine{'s' * (n > 1)}" for n in COUNTS)} |
 |---|---|---|---|---|{"---|" * len(COUNTS)}
