@@ -24,7 +24,9 @@ SHIFTS = [(down, right) for down in range(-8, 9) for right in range(-8, 9)]
 
 def main(scores: Path, pairs: Path) -> None:
     restore = Restorer.load("deblur")
-    print("| picture | blurred | restored | blurred, shifted | restored, shifted | by |")
+    print(
+        "| picture | blurred | restored | blurred, shifted | restored, shifted | by (down, right) |"
+    )
     print("|---|---|---|---|---|---|")
     with scores.open(encoding="utf-8") as file:
         losing = [row for row in csv.DictReader(file) if float(row["gain"]) < 0]

@@ -2,7 +2,8 @@
 
 Crops at 100% of real GoPro test pictures (CC BY 4.0, Nah et al., CVPR 2017) that nothing was
 trained on: blurred, restored once, restored ten times, each time from the saved file, and the last
-with WEIGHTS of the same training just before its second pass joined.
+with WEIGHTS of the same training just before its second pass joined: the average in its checkpoint
+at the end of `single_pass_epochs`. A training with `passes: 1` gives such weights, too.
 """
 
 import sys

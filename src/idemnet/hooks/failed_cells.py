@@ -13,10 +13,9 @@ class FailedCellsHooks:
 
     @hook_impl(trylast=True)  # other hooks release locks and record the run
     def after_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
-        for step in pipeline.nodes:
-            [output] = step.outputs
-            if ".study_" in output:
-                check_cells(catalog.load(output))
+        for name in pipeline.all_outputs():
+            if ".study_" in name:
+                check_cells(catalog.load(name))
 
 
 def check_cells(results: StudyResults) -> None:

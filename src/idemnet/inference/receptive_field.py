@@ -9,8 +9,8 @@ from torch.nn.functional import avg_pool2d
 from idemnet.inference.tiling import SQUARE
 
 SEEN = 0.1 / 255
-"""Largest difference that a cut may cause, of 255; below the promised 0.5, because only a few
-images are tested, and others differ up to twice as much."""
+"""Largest difference that a cut may cause; far below the promised 0.5 of 255, because only a few
+images are tested, and others differ more."""
 FARTHEST = 128
 """Largest distance from a cut that is searched, in pixels, or four attention cells."""
 CELL = 8

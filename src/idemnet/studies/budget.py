@@ -86,11 +86,11 @@ def differences(cells: Cells) -> dict[int, tuple[float, float]]:
 
     Lengths at which the network collapsed to the identity are left out.
     """
-    found = {}
+    found, left_out = {}, collapsed(cells)
     for length in LENGTHS:
         without, kept = (cells.numbers(length + suffix, results.gain) for suffix in LINES.values())
         updates = cells.updates(length)
-        if not updates or updates in collapsed(cells):
+        if not updates or updates in left_out:
             continue
         if isinstance(without, Numbers) and isinstance(kept, Numbers):
             found[updates] = (without.mean, kept.mean - without.mean)
@@ -98,7 +98,7 @@ def differences(cells: Cells) -> dict[int, tuple[float, float]]:
 
 
 def describe_trend(found: Mapping[int, tuple[float, float]]) -> str:
-    """Say whether the curves with and without the constraint approach each other or cross."""
+    """Describe whether the curves with and without the constraint approach each other or cross."""
     if len(found) < 2:
         return "No trend can be seen: it takes two lengths at which the network restores something."
     points = [f"{more:+.3f} dB at {updates:,} updates" for updates, (_, more) in found.items()]
@@ -106,10 +106,10 @@ def describe_trend(found: Mapping[int, tuple[float, float]]) -> str:
     if all(without > 0 for without, _ in found.values()):
         shares = ", ".join(f"{more / without:+.0%}" for without, more in found.values())
         text += f" As shares of the gain without it: {shares}."
-    return f"{text.replace('-', MINUS)} {_say_where_they_meet(found)}"
+    return f"{text.replace('-', MINUS)} {_describe_meeting(found)}"
 
 
-def _say_where_they_meet(found: Mapping[int, tuple[float, float]]) -> str:
+def _describe_meeting(found: Mapping[int, tuple[float, float]]) -> str:
     lengths, ahead = list(found), [more > 0 for _, more in found.values()]
     crossings = [at for at in range(1, len(ahead)) if ahead[at] != ahead[at - 1]]
     if crossings:
