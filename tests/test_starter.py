@@ -19,9 +19,11 @@ from idemnet.inference.find_weights import find_starter, find_weights
 from idemnet.inference.receptive_field import measure_overlap
 from idemnet.media.photographs import PHOTOGRAPHS
 from idemnet.parameters.source import SceneParameters
+from idemnet.parameters.train import TrainParameters
 
 from .conftest import SMALL
 from .pipelines.test_mix import real_pairs
+from .test_project import loader
 
 STARTER = files("idemnet") / "starter"
 SHIPPED = sorted(place.name for place in STARTER.iterdir() if place.is_dir())
@@ -133,3 +135,17 @@ def test_its_page_s_command_trains_it(project):
     report = project.folder / "data/08_reporting/deblur/starter/metrics.json"
     metrics = json.loads(report.read_text())
     assert (metrics["dataset"], metrics["images"]) == ("gopro_third", 1)
+
+
+@pytest.mark.parametrize("task", SHIPPED)
+def test_the_starter_environment_trains_them_as_documented(task):
+    configured = loader("starter")["parameters"][task]
+    source = configured["source"]
+    scenes = source["mix"]["scenes"] if source["kind"] == "mix" else source
+    assert scenes["builtin"]["train"] == (300 if task == "deblur" else 500)  # docs/starter.md
+    assert scenes["builtin"]["photographs"]
+    card = json.loads(find_starter(task).with_name("card.json").read_text())
+    training = TrainParameters.model_validate(configured["train"]).model_dump(mode="json")
+    assert training["model"] == card["architecture"]
+    for key in ("passes", "epochs", "single_pass_epochs", "crop", "batch_size", "learning_rate"):
+        assert training[key] == card["training"][key], key
