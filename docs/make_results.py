@@ -55,9 +55,9 @@ REAL = (
     "and few of the test pictures ([sizes](../../conf/gopro_third/parameters_study.yml)): only the "
     "direction of a difference can be compared with the paper, and with one seed a few hundredths "
     "of a dB may be chance. The main length was raised from 632 to 2,528 updates after all "
-    "networks had collapsed with the constraint at 632, which was seen on test pictures. The frames at 240 "
-    "fps are of a training sequence. Seconds were taken while other programs used the cores, and "
-    "say nothing."
+    "networks had collapsed with the constraint at 632, which was seen on test pictures. The "
+    "frames at 240 fps are of a training sequence. Seconds were taken while other programs used "
+    "the cores, and say nothing."
 )
 BEGIN, END = "<!-- results: python docs/make_results.py -->", "<!-- end of results -->"
 
